@@ -17,7 +17,7 @@
 \ir published/dex_head.sql
 
 \ir kept/arithmetic.sql
-\ir kept/market_direction.sql
+\ir kept/labels_of.sql
 \ir kept/offer_end.sql
 \ir kept/offer_left.sql
 \ir kept/cancellation.sql
@@ -43,13 +43,13 @@
 \ir ingest/refuse.sql
 \ir ingest/refuse_rows.sql
 \ir ingest/refuse_known.sql
+\ir ingest/staging.sql
 \ir ingest/offer_ids.sql
 \ir ingest/write_trades.sql
 \ir ingest/refuse_contradictions.sql
 \ir ingest/write_offers.sql
 \ir ingest/write_pools.sql
 \ir ingest/write_block.sql
-\ir ingest/staging.sql
 \ir ingest/refuse_staged.sql
 \ir ingest/bulk_indexes.sql
 \ir ingest/write_staged_offers.sql

@@ -13,11 +13,6 @@ interface Kept {
 
 const KEPT: readonly Kept[] = [
   {
-    name: "dex_private.market_direction",
-    key: ["lot_gem", "bid_gem"],
-    right: "table dex_private.derived_market_direction",
-  },
-  {
     name: "dex_pair",
     key: ["base_gem", "quote_gem"],
     kept: `

@@ -132,10 +132,10 @@ const FAULTS: Record<string, Fault> = {
     ],
   },
   "a column's other type and default": {
-    sql: "alter table dex_private.market_direction alter column lot_tkn type varchar(99), alter column lot_tkn set default ''",
+    sql: "alter table dex_private.best_price alter column act type varchar(99), alter column act set default ''",
     findings: [
       drift(
-        "column dex_private.market_direction.lot_tkn",
+        "column dex_private.best_price.act",
         "its type is character varying(99), but text in the migrations; " +
           "its default is ''::character varying, but none in the migrations",
       ),

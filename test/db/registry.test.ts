@@ -413,13 +413,20 @@ it("a trade of unregistered tokens has neither market, act nor price", async () 
 it("both directions of each pair follow registrations, renames and reversals", async () => {
   const { writer } = database;
   const directions = async (): Promise<number> => {
-    // The derived table, and the same rows computed from the registry.
-    const { rows } = await owner.query<{ kept: string; derived: string }>(
-      `select row(kept.*)::text as kept, row(derived.*)::text as derived
-      from dex_private.market_direction as kept
-      full join dex_private.derived_market_direction as derived using (lot_gem, bid_gem)`,
+    // The labels, and the same computed from the registry.
+    const { rows } = await owner.query<{ labels: string; derived: string }>(
+      `select
+        row(labels.*)::text as labels,
+        row(lot.address, bid.address, pair.id, pair.market, side.act, lot.symbol, bid.symbol, null)::text as derived
+      from dex_pair as pair
+      cross join lateral (
+        values ('sell', base_gem, quote_gem), ('buy', quote_gem, base_gem)
+      ) as side (act, lot_gem, bid_gem)
+      join dex_token as lot on lot.address = side.lot_gem
+      join dex_token as bid on bid.address = side.bid_gem
+      cross join lateral dex_private.labels_of(lower(side.lot_gem), side.bid_gem, null, null) as labels`,
     );
-    for (const { kept, derived } of rows) expect(kept).toBe(derived);
+    for (const { labels, derived } of rows) expect(labels).toBe(derived);
     return rows.length;
   };
   expect(await directions()).toBe(0);

@@ -709,8 +709,8 @@ describe("a column more in the rows that functions make", () => {
       "dex_private.price_range.mean, but dex_private.range_at makes rows without it",
     ],
     [
-      "alter type ingest.given_pool add attribute note text;",
-      "ingest.given_pool.note, but ingest.write_block, ingest.write_blocks make rows without it",
+      "alter table dex_private.period_figure add column note text;",
+      "dex_private.period_figure.note, but dex_private.cut_period, dex_private.figures_from make rows without it",
     ],
     [
       "alter type dex_candle add attribute n integer;",

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:29338bb1a7140442ae1cf1ca43c55e492f2f9efb
+--! Hash: sha1:058dba08f98615a501a83dd5c6b6c22a1b5193f5
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -942,44 +942,7 @@ $$;
 comment on function dex_private.hour_of(timestamptz) is 'The start of the hour of this time.';
 grant execute on function dex_private.hour_of(timestamptz) to dex_reader, dex_writer;
 
--- The labels of trades and offers by their tokens: one row for each direction of a market.
-
-create table dex_private.market_direction (
-  lot_gem text not null,
-  bid_gem text not null,
-  market_id integer not null,
-  market text not null,
-  act text not null,
-  lot_tkn text not null,
-  bid_tkn text not null,
-  constraint market_direction_pkey primary key (lot_gem, bid_gem)
-);
-
--- Serves labels_of: an address is the same in any letter case.
-create unique index market_direction_lower_gems_key
-on dex_private.market_direction (lower(lot_gem), lower(bid_gem));
-
-comment on table dex_private.market_direction is 'Each registered pair, once per direction: the labels of a trade or an offer between its tokens.';
-grant select on dex_private.market_direction to dex_writer;
-
-create view dex_private.derived_market_direction as
-select
-  direction.lot_gem,
-  direction.bid_gem,
-  pair.id as market_id,
-  pair.market,
-  direction.act,
-  lot.symbol as lot_tkn,
-  bid.symbol as bid_tkn
-from public.dex_pair as pair
-cross join lateral (
-  values
-    ('sell', pair.base_gem, pair.quote_gem),
-    ('buy', pair.quote_gem, pair.base_gem)
-) as direction (act, lot_gem, bid_gem)
-join public.dex_token as lot on lot.address = direction.lot_gem
-join public.dex_token as bid on bid.address = direction.bid_gem;
-comment on view dex_private.derived_market_direction is 'The correct rows of market_direction.';
+-- The labels of a trade, an offer or a pool by its tokens.
 
 create function dex_private.labels_of(lot_gem text, bid_gem text, lot_amt numeric, bid_amt numeric)
 returns table (lot_gem text, bid_gem text, market_id integer, market text, act text, lot_tkn text, bid_tkn text, price numeric)
@@ -987,24 +950,24 @@ language sql stable parallel safe
 rows 1
 as $$
   select
-    coalesce(direction.lot_gem, lot.address, labels_of.lot_gem),
-    coalesce(direction.bid_gem, bid.address, labels_of.bid_gem),
-    direction.market_id,
-    direction.market,
-    direction.act,
-    coalesce(direction.lot_tkn, lot.symbol),
-    coalesce(direction.bid_tkn, bid.symbol),
-    dex_private.price_of(direction.act, labels_of.lot_amt, labels_of.bid_amt)
+    coalesce(lot.address, labels_of.lot_gem),
+    coalesce(bid.address, labels_of.bid_gem),
+    pair.id,
+    pair.market,
+    side.act,
+    lot.symbol,
+    bid.symbol,
+    dex_private.price_of(side.act, labels_of.lot_amt, labels_of.bid_amt)
   from (values (true)) as one (row)
-  left join dex_private.market_direction as direction
-    on lower(direction.lot_gem) = lower(labels_of.lot_gem)
-    and lower(direction.bid_gem) = lower(labels_of.bid_gem)
-  left join public.dex_token as lot
-    on lower(lot.address) = lower(labels_of.lot_gem)
-    and direction.market_id is null
-  left join public.dex_token as bid
-    on lower(bid.address) = lower(labels_of.bid_gem)
-    and direction.market_id is null
+  left join public.dex_token as lot on lower(lot.address) = lower(labels_of.lot_gem)
+  left join public.dex_token as bid on lower(bid.address) = lower(labels_of.bid_gem)
+  -- Where one of the two is not registered, both sides are the other one: no pair is of one token.
+  left join public.dex_pair as pair
+    on least(pair.base_gem, pair.quote_gem) = least(lot.address, bid.address)
+    and greatest(pair.base_gem, pair.quote_gem) = greatest(lot.address, bid.address)
+  cross join lateral (
+    select case lot.address when pair.base_gem then 'sell' when pair.quote_gem then 'buy' end as act
+  ) as side
 $$;
 comment on function dex_private.labels_of(text, text, numeric, numeric) is 'The tokens as registered, the labels and the price of a trade or an offer with these tokens and amounts, in one row. Market, act and price are null if the tokens are not a registered pair; an unknown symbol is null.';
 grant execute on function dex_private.labels_of(text, text, numeric, numeric) to dex_writer;
@@ -1297,37 +1260,9 @@ as $$
 $$;
 comment on function dex_private.canonical_form(integer, text, timestamptz, text) is 'The text of a block with these lines of facts, of which its digest is made.';
 
--- In plpgsql, which caches the plan: it runs for every block.
+-- In plpgsql, which caches the plan: it runs for every block. One plan with indexes serves all blocks, even if it was made for an
+-- empty database. To start parallel workers for each block would take 12 ms.
 create function dex_private.next_digest(
-  before bytea,
-  number integer,
-  hash text,
-  at timestamptz,
-  first_trade bigint,
-  last_trade bigint
-) returns bytea
-language plpgsql stable parallel safe
-as $$
-begin
-  return sha256(before || convert_to(
-    dex_private.canonical_form(
-      number,
-      hash,
-      at,
-      (
-        select string_agg(fact.line || E'\n', '' order by fact.line collate "C")
-        from dex_private.fact_lines(number, number, first_trade, last_trade) as fact
-      )
-    ),
-    'UTF8'
-  ));
-end
-$$;
-comment on function dex_private.next_digest(bytea, integer, text, timestamptz, bigint, bigint) is 'The digest of a block with rows after a digest: null after none.';
-
--- For many blocks: one plan with indexes serves them all, even if it was made for an empty database. To start parallel workers for
--- each block would take 12 ms.
-create function dex_private.chain_digest(
   before bytea,
   has_rows boolean,
   number integer,
@@ -1345,10 +1280,21 @@ begin
   if not has_rows then
     return before;
   end if;
-  return dex_private.next_digest(before, number, hash, at, first_trade, last_trade);
+  return sha256(before || convert_to(
+    dex_private.canonical_form(
+      number,
+      hash,
+      at,
+      (
+        select string_agg(fact.line || E'\n', '' order by fact.line collate "C")
+        from dex_private.fact_lines(number, number, first_trade, last_trade) as fact
+      )
+    ),
+    'UTF8'
+  ));
 end
 $$;
-comment on function dex_private.chain_digest(bytea, boolean, integer, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest.';
+comment on function dex_private.next_digest(bytea, boolean, integer, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest: null after none.';
 
 create function dex_private.link_digest(newest bytea, before bytea, form text) returns bytea
 language plpgsql immutable parallel safe
@@ -1383,7 +1329,7 @@ begin
     limit most
   loop
     update public.dex_block as recorded
-    set digest = dex_private.chain_digest(
+    set digest = dex_private.next_digest(
       dex_private.digest_before(block.number), block.has_rows, block.number, block.hash, block.time,
       block.first_trade, dex_private.first_trade_of(block.number + 1) - 1
     )
@@ -1407,7 +1353,7 @@ from (
     recorded.number,
     recorded.number_before,
     recorded.digest,
-    dex_private.chain_digest(
+    dex_private.next_digest(
       recorded.digest_before, recorded.has_rows, recorded.number, recorded.hash, recorded.time,
       recorded.first_trade, recorded.next_trade - 1
     ) as right_digest
@@ -2173,30 +2119,6 @@ comment on column dex_private.period_figure.unpriced_trades is 'Number of trades
 comment on column dex_private.period_figure.unpriced_quote_amt is 'The sum of the quote amounts of these trades.';
 grant select on dex_private.period_figure to dex_reader, dex_writer;
 
-create function dex_private.hours_of(minutes dex_private.period_figure[]) returns setof dex_private.period_figure
-language sql immutable
-as $$
-  select
-    figure.market_id,
-    60,
-    dex_private.hour_of(figure.start),
-    sum(figure.trades),
-    sum(figure.base_amt),
-    sum(figure.quote_amt),
-    (array_agg(figure.open order by figure.start) filter (where figure.open is not null))[1],
-    max(figure.high),
-    min(figure.low),
-    (array_agg(figure.close order by figure.start desc) filter (where figure.close is not null))[1],
-    sum(figure.unpriced_trades),
-    sum(figure.unpriced_quote_amt)
-  from unnest(hours_of.minutes) as figure
-  group by
-    figure.market_id,
-    dex_private.hour_of(figure.start)
-$$;
-comment on function dex_private.hours_of(dex_private.period_figure[]) is 'Computes hours from their minutes.';
-grant execute on function dex_private.hours_of(dex_private.period_figure[]) to dex_reader, dex_writer;
-
 -- `offset 0` keeps `market_id is not null` away from the trades: with it the planner would scan the whole
 -- index by market.
 create function dex_private.figures_from(
@@ -2291,7 +2213,7 @@ $$;
 comment on function dex_private.keep_figures(bigint, dex_private.period_figure[]) is 'Adds the newest trades, which start at this id, to the minutes and hours. `figures` are those of these trades, where they are known.';
 
 -- Mostly the market was not traded again in the same minute. Each statement takes longer to begin than to read its rows, so one finds
--- when it was traded again, and sums the minutes as hours_of does, without an array of them.
+-- when it was traded again, and sums the minutes.
 create function dex_private.cut_period(market integer, minutes integer, moment dex_private.last_moment)
 returns dex_private.period_figure[]
 language plpgsql stable
@@ -2397,98 +2319,6 @@ comment on column dex_private.running_sum.low is 'The lowest price of a trade in
 comment on column dex_private.running_sum.day_low is 'The lowest price of a trade in the 24 hours up to the block, (t - 24 h, t]; day_high likewise.';
 grant select on dex_private.running_sum to dex_reader, dex_writer;
 
--- `offset 0` keeps `market_id is not null` away from the trades: with it the planner would scan the whole
--- index by market.
-create function dex_private.running_sums_from(first_trade bigint, market integer default null)
-returns setof dex_private.running_sum
-language sql stable
-as $$
-  select
-    summed.market_id,
-    summed.time,
-    summed.block,
-    coalesce(before.trades, 0) + summed.trades,
-    coalesce(before.base_amt, 0) + summed.base_amt,
-    coalesce(before.quote_amt, 0) + summed.quote_amt,
-    coalesce(summed.last, before.last),
-    coalesce(summed.last_time, before.last_time),
-    summed.low,
-    summed.high,
-    null::numeric,
-    null::numeric
-  from (
-    select
-      traded.market_id,
-      traded.time,
-      traded.block,
-      min(traded.time) over market as first_time,
-      min(traded.block) over market as first_block,
-      (sum(traded.trades) over so_far)::bigint as trades,
-      sum(traded.base_amt) over so_far as base_amt,
-      sum(traded.quote_amt) over so_far as quote_amt,
-      first_value(traded.last) over since_priced as last,
-      case when first_value(traded.last) over since_priced is not null then first_value(traded.time) over since_priced end
-        as last_time,
-      traded.low,
-      traded.high
-    from (
-      select
-        by_block.*,
-        count(by_block.last) over (
-          partition by by_block.market_id
-          order by by_block.block
-        ) as priced_blocks
-      from (
-        select
-          dealt.market_id,
-          dealt.time,
-          dealt.block,
-          count(*) as trades,
-          sum(dealt.base_amt) as base_amt,
-          sum(dealt.quote_amt) as quote_amt,
-          (array_agg(dealt.price order by dealt.id desc) filter (where dealt.price is not null))[1] as last,
-          min(dealt.price) as low,
-          max(dealt.price) as high
-        from (
-          select
-            trade.market_id,
-            trade.id,
-            trade.block,
-            trade.time,
-            trade.price,
-            dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
-            dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt
-          from public.dex_trade as trade
-          where trade.id >= running_sums_from.first_trade
-            and (running_sums_from.market is null or trade.market_id = running_sums_from.market)
-          offset 0
-        ) as dealt
-        where dealt.market_id is not null
-        group by
-          dealt.market_id,
-          dealt.time,
-          dealt.block
-      ) as by_block
-    ) as traded
-    window
-      market as (partition by traded.market_id),
-      so_far as (partition by traded.market_id order by traded.block),
-      since_priced as (partition by traded.market_id, traded.priced_blocks order by traded.block)
-  ) as summed
-  left join lateral (
-    select *
-    from dex_private.running_sum as kept
-    where kept.market_id = summed.market_id
-      and (kept.time, kept.block) < (summed.first_time, summed.first_block)
-    order by
-      kept.time desc,
-      kept.block desc
-    limit 1
-  ) as before on true
-$$;
-comment on function dex_private.running_sums_from(bigint, integer) is 'Computes the rows of running_sum of all markets, or of one, for the trades from this id on. It begins with the row before them, and leaves out day_low and day_high.';
-grant execute on function dex_private.running_sums_from(bigint, integer) to dex_reader, dex_writer;
-
 create function dex_private.keep_running_sums_of_block(number integer, at timestamptz, figures dex_private.period_figure[])
 returns void
 language plpgsql
@@ -2532,9 +2362,90 @@ language plpgsql
 as $$
 begin
   insert into dex_private.running_sum
+  -- `offset 0` keeps `market_id is not null` away from the trades: with it the planner would scan the whole index by market.
   with added as materialized (
-    select *
-    from dex_private.running_sums_from(first_trade, market)
+    select
+      summed.market_id,
+      summed.time,
+      summed.block,
+      coalesce(before.trades, 0) + summed.trades as trades,
+      coalesce(before.base_amt, 0) + summed.base_amt as base_amt,
+      coalesce(before.quote_amt, 0) + summed.quote_amt as quote_amt,
+      coalesce(summed.last, before.last) as last,
+      coalesce(summed.last_time, before.last_time) as last_time,
+      summed.low,
+      summed.high,
+      null::numeric as day_low,
+      null::numeric as day_high
+    from (
+      select
+        traded.market_id,
+        traded.time,
+        traded.block,
+        min(traded.time) over market as first_time,
+        min(traded.block) over market as first_block,
+        (sum(traded.trades) over so_far)::bigint as trades,
+        sum(traded.base_amt) over so_far as base_amt,
+        sum(traded.quote_amt) over so_far as quote_amt,
+        first_value(traded.last) over since_priced as last,
+        case when first_value(traded.last) over since_priced is not null then first_value(traded.time) over since_priced end
+          as last_time,
+        traded.low,
+        traded.high
+      from (
+        select
+          by_block.*,
+          count(by_block.last) over (
+            partition by by_block.market_id
+            order by by_block.block
+          ) as priced_blocks
+        from (
+          select
+            dealt.market_id,
+            dealt.time,
+            dealt.block,
+            count(*) as trades,
+            sum(dealt.base_amt) as base_amt,
+            sum(dealt.quote_amt) as quote_amt,
+            (array_agg(dealt.price order by dealt.id desc) filter (where dealt.price is not null))[1] as last,
+            min(dealt.price) as low,
+            max(dealt.price) as high
+          from (
+            select
+              trade.market_id,
+              trade.id,
+              trade.block,
+              trade.time,
+              trade.price,
+              dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
+              dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt
+            from public.dex_trade as trade
+            where trade.id >= keep_running_sums.first_trade
+              and (keep_running_sums.market is null or trade.market_id = keep_running_sums.market)
+            offset 0
+          ) as dealt
+          where dealt.market_id is not null
+          group by
+            dealt.market_id,
+            dealt.time,
+            dealt.block
+        ) as by_block
+      ) as traded
+      window
+        market as (partition by traded.market_id),
+        so_far as (partition by traded.market_id order by traded.block),
+        since_priced as (partition by traded.market_id, traded.priced_blocks order by traded.block)
+    ) as summed
+    left join lateral (
+      select *
+      from dex_private.running_sum as kept
+      where kept.market_id = summed.market_id
+        and (kept.time, kept.block) < (summed.first_time, summed.first_block)
+      order by
+        kept.time desc,
+        kept.block desc
+      limit 1
+    ) as before on true
   ),
   listed as (
     select
@@ -2926,9 +2837,14 @@ as $$
 $$;
 comment on function dex_private.best_offers(integer) is 'The best prices of a market''s standing book, of its offers and pools.';
 
-create function dex_private.derived_market_figures(markets integer[]) returns setof dex_private.market_figure
-language sql stable
+create function dex_private.derive_market_figures(markets integer[]) returns void
+language plpgsql
 as $$
+begin
+  delete from dex_private.market_figure as kept
+  where kept.market_id = any (markets);
+
+  insert into dex_private.market_figure
   select
     pair.id,
     pair.base,
@@ -2954,23 +2870,10 @@ as $$
   cross join public.dex_pair as pair
   cross join lateral dex_private.windows_at(pair.id, moment) as sums
   cross join lateral dex_private.prices_at(pair.id, moment) as prices
-  where pair.id = any (markets)
-$$;
-comment on function dex_private.derived_market_figures(integer[]) is 'The figures of these markets as of the head, computed as those of a past block.';
-
-create function dex_private.derive_market_figures(markets integer[]) returns void
-language plpgsql
-as $$
-begin
-  delete from dex_private.market_figure as kept
-  where kept.market_id = any (markets);
-
-  insert into dex_private.market_figure
-  select *
-  from dex_private.derived_market_figures(markets);
+  where pair.id = any (markets);
 end
 $$;
-comment on function dex_private.derive_market_figures(integer[]) is 'Recomputes the figures of these markets.';
+comment on function dex_private.derive_market_figures(integer[]) is 'Recomputes the figures of these markets as of the head, as those of a past block are computed.';
 
 create function dex_private.label_market_figures(markets integer[]) returns void
 language plpgsql
@@ -3173,28 +3076,31 @@ $$;
 comment on function dex_private.keep_market_figures(integer, bigint, timestamptz, timestamptz, integer[]) is 'Updates the figures after one block. Adds its trades, which start at this id, and moves the windows from the old to the new time of the head. Reads bid and ask of the markets whose book it touched, and keeps them where they changed.';
 
 -- Trades, offers and pools with wrong labels. There are none unless rows were written without the functions of ingest.
+
 -- The labels are looked up once for each two tokens that occur. The planner does not always memoize a function,
 -- and then a look-up for each row takes most of the time of ingest.rebuild().
+create view dex_private.right_label as
+select
+  given.lot_gem as given_lot_gem,
+  given.bid_gem as given_bid_gem,
+  found.*
+from (
+  select trade.lot_gem, trade.bid_gem
+  from public.dex_trade as trade
+  union
+  select offer.lot_gem, offer.bid_gem
+  from public.dex_offer as offer
+) as given
+cross join lateral dex_private.labels_of(given.lot_gem, given.bid_gem, null, null) as found
+offset 0;
+comment on view dex_private.right_label is 'The correct labels of each two tokens of trades and offers, without a price.';
 
 create view dex_private.mislabelled_trade as
 select
   trade.id,
   derived.*
 from public.dex_trade as trade
-join (
-  select
-    given.lot_gem as given_lot_gem,
-    given.bid_gem as given_bid_gem,
-    found.*
-  from (
-    select distinct
-      rows.lot_gem,
-      rows.bid_gem
-    from public.dex_trade as rows
-  ) as given
-  cross join lateral dex_private.labels_of(given.lot_gem, given.bid_gem, null, null) as found
-  offset 0
-) as label
+join dex_private.right_label as label
   on label.given_lot_gem = trade.lot_gem
   and label.given_bid_gem = trade.bid_gem
 cross join lateral (
@@ -3218,20 +3124,7 @@ select
   derived.*
 from public.dex_offer as offer
 join dex_private.offer_left as kept on kept.offer_id = offer.id
-join (
-  select
-    given.lot_gem as given_lot_gem,
-    given.bid_gem as given_bid_gem,
-    found.*
-  from (
-    select distinct
-      rows.lot_gem,
-      rows.bid_gem
-    from public.dex_offer as rows
-  ) as given
-  cross join lateral dex_private.labels_of(given.lot_gem, given.bid_gem, null, null) as found
-  offset 0
-) as label
+join dex_private.right_label as label
   on label.given_lot_gem = offer.lot_gem
   and label.given_bid_gem = offer.bid_gem
 cross join lateral (
@@ -3647,6 +3540,205 @@ as $$
   )
 $$;
 comment on function ingest.refuse_known_trades(integer[], text[], bigint[]) is 'Raises an error that names the first of these trades that is listed before or recorded.';
+
+-- Staging tables of write_blocks. Unlogged: a crash empties them.
+
+-- Each row carries the transaction that staged it. No writer can set these two columns: the views own_… show a
+-- transaction its rows alone, whatever another one commits beside it. Not xmin, which a savepoint changes.
+
+create unlogged table ingest.staged_block (
+  number integer not null,
+  time timestamptz not null,
+  hash text,
+  parent text,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
+);
+comment on table ingest.staged_block is 'Blocks to write. Needed only to give a hash, or the time of a block without offers and trades.';
+
+create unlogged table ingest.staged_offer (
+  line integer not null,
+  id integer not null,
+  pair text not null,
+  maker text not null,
+  lot_gem text not null,
+  lot_amt numeric not null,
+  bid_gem text not null,
+  bid_amt numeric not null,
+  killed integer not null default 0,
+  filled boolean not null default false,
+  block integer not null,
+  time timestamptz not null,
+  tx text not null,
+  venue text,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
+);
+comment on table ingest.staged_offer is 'Offers to write, with the columns of offers.csv. `line` gives the order of the offers of one block.';
+
+create unlogged table ingest.staged_cancellation (
+  block integer not null,
+  offer_id integer not null,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
+);
+comment on table ingest.staged_cancellation is 'Cancellations to write, also of offers in staged_offer that have no `killed`.';
+
+create unlogged table ingest.staged_trade (
+  line integer not null,
+  id bigint,
+  offer_id integer,
+  pair text not null,
+  maker text not null,
+  taker text not null,
+  lot_gem text not null,
+  lot_amt numeric not null,
+  bid_gem text not null,
+  bid_amt numeric not null,
+  block integer not null,
+  time timestamptz not null,
+  tx text not null,
+  venue text,
+  idx integer,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
+);
+comment on table ingest.staged_trade is 'Trades to write, with the columns of trades.csv. All have an id or none has, and likewise an idx.';
+
+create unlogged table ingest.staged_pool (
+  venue text not null,
+  gem0 text not null,
+  reserve0 numeric,
+  gem1 text not null,
+  reserve1 numeric,
+  fee integer not null,
+  tick_spacing integer,
+  sqrt_price numeric,
+  tick integer,
+  liquidity numeric,
+  nets text,
+  block integer not null,
+  time timestamptz not null,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
+);
+comment on table ingest.staged_pool is 'What pools have after blocks, to write: once for each block that changed a pool.';
+
+create view ingest.own_block as
+select *
+from ingest.staged_block as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_block is 'The blocks that the present transaction staged.';
+
+create view ingest.own_offer as
+select *
+from ingest.staged_offer as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_offer is 'The offers that the present transaction staged.';
+
+create view ingest.own_cancellation as
+select *
+from ingest.staged_cancellation as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_cancellation is 'The cancellations that the present transaction staged.';
+
+create view ingest.own_trade as
+select *
+from ingest.staged_trade as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_trade is 'The trades that the present transaction staged.';
+
+create view ingest.own_pool as
+select *
+from ingest.staged_pool as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_pool is 'What pools have, as the present transaction staged it.';
+
+grant select, delete on
+  ingest.staged_block,
+  ingest.staged_offer,
+  ingest.staged_cancellation,
+  ingest.staged_trade,
+  ingest.staged_pool
+to dex_writer;
+grant insert (number, time, hash, parent) on ingest.staged_block to dex_writer;
+grant insert (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, killed, filled, block, time, tx, venue) on ingest.staged_offer to dex_writer;
+grant insert (block, offer_id) on ingest.staged_cancellation to dex_writer;
+grant insert (line, id, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx, venue) on ingest.staged_trade to dex_writer;
+grant insert (venue, gem0, reserve0, gem1, reserve1, fee, tick_spacing, sqrt_price, tick, liquidity, nets, block, time) on ingest.staged_pool to dex_writer;
+grant select, delete on
+  ingest.own_block,
+  ingest.own_offer,
+  ingest.own_cancellation,
+  ingest.own_trade,
+  ingest.own_pool
+to dex_writer;
+grant update (number, time, hash, parent) on ingest.own_block to dex_writer;
+grant update (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, killed, filled, block, time, tx, venue) on ingest.own_offer to dex_writer;
+grant update (block, offer_id) on ingest.own_cancellation to dex_writer;
+grant update (line, id, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx, venue) on ingest.own_trade to dex_writer;
+grant update (venue, gem0, reserve0, gem1, reserve1, fee, tick_spacing, sqrt_price, tick, liquidity, nets, block, time) on ingest.own_pool to dex_writer;
+
+create view ingest.staged_end as
+select
+  staged.offer_id,
+  staged.block
+from ingest.own_cancellation as staged
+union all
+select
+  staged.id,
+  staged.killed
+from ingest.own_offer as staged
+where staged.killed > 0;
+comment on view ingest.staged_end is 'The staged cancellations of all offers, staged or not, of the present transaction.';
+
+-- A block with only cancellations has no row with a time: it gets the time of the block before it.
+create view ingest.staged_head as
+select
+  listed.number,
+  coalesce(listed.time, max(listed.time) over earlier, head.time, min(listed.time) over ()) as time,
+  listed.latest,
+  listed.hash,
+  listed.other_hash,
+  listed.parent,
+  listed.other_parent,
+  listed.has_rows,
+  lag(listed.number, 1, head.number) over in_order as number_before,
+  coalesce(max(listed.latest) over earlier, head.time) as time_before,
+  lag(listed.hash, 1, head.hash) over in_order as hash_before
+from (
+  select
+    moment.number,
+    min(moment.time) as time,
+    max(moment.time) as latest,
+    max(moment.hash) as hash,
+    min(moment.hash) as other_hash,
+    max(moment.parent) as parent,
+    min(moment.parent) as other_parent,
+    bool_or(moment.is_row) as has_rows
+  from (
+    select staged.number, staged.time, staged.hash, staged.parent, false as is_row
+    from ingest.own_block as staged
+    union all
+    select staged.block, staged.time, null as hash, null as parent, true
+    from ingest.own_offer as staged
+    union all
+    select staged.block, staged.time, null as hash, null as parent, true
+    from ingest.own_trade as staged
+    union all
+    select staged.block, staged.time, null as hash, null as parent, true
+    from ingest.own_pool as staged
+    union all
+    select ended.block, null as time, null as hash, null as parent, true
+    from ingest.staged_end as ended
+  ) as moment
+  group by moment.number
+) as listed
+left join dex_private.last_block as head on true
+window
+  in_order as (order by listed.number),
+  earlier as (in_order rows between unbounded preceding and 1 preceding);
+comment on view ingest.staged_head is 'The blocks of the rows that the present transaction staged, each with what its rows say of it and with the block before it.';
 
 -- Gives ids to the orders of contracts beside the first book.
 
@@ -4082,23 +4174,7 @@ comment on function ingest.write_offers(integer, timestamptz, jsonb) is 'Writes 
 
 -- Writes what pools have after a block.
 
-create type ingest.given_pool as (
-  venue text,
-  gem0 text,
-  gem1 text,
-  fee integer,
-  block integer,
-  reserve0 numeric,
-  reserve1 numeric,
-  tick_spacing integer,
-  sqrt_price numeric,
-  tick integer,
-  liquidity numeric,
-  nets text
-);
-comment on type ingest.given_pool is 'What a pool has after a block, as it is given.';
-
-create function ingest.write_pools(given ingest.given_pool[], out touched integer[])
+create function ingest.write_pools(given ingest.own_pool[], out touched integer[])
 language plpgsql
 as $$
 #variable_conflict use_column
@@ -4229,7 +4305,7 @@ begin
   );
 end
 $$;
-comment on function ingest.write_pools(ingest.given_pool[]) is 'Writes what these pools have after a block, and the pools that are not recorded. Returns their markets.';
+comment on function ingest.write_pools(ingest.own_pool[]) is 'Writes what these pools have after a block, and the pools that are not recorded. Returns their markets.';
 
 -- Writes one block; an indexer calls it for each block.
 
@@ -4321,11 +4397,8 @@ begin
   end if;
   if write_block.pools <> '[]' then
     touched := touched || ingest.write_pools(array(
-      select row(listed.venue, listed.gem0, listed.gem1, listed.fee, write_block.number, listed.reserve0, listed.reserve1, listed.tick_spacing, listed.sqrt_price, listed.tick, listed.liquidity, listed.nets)::ingest.given_pool
-      from jsonb_to_recordset(write_block.pools) as listed (
-        venue text, gem0 text, gem1 text, fee integer, reserve0 numeric, reserve1 numeric,
-        tick_spacing integer, sqrt_price numeric, tick integer, liquidity numeric, nets text
-      )
+      select jsonb_populate_record(null::ingest.own_pool, listed.value || jsonb_build_object('block', write_block.number))
+      from jsonb_array_elements(write_block.pools) as listed
     ));
   end if;
 
@@ -4337,14 +4410,10 @@ begin
     write_block.at,
     before.last_trade + 1,
     has_rows,
-    case
-      when has_rows then
-        dex_private.next_digest(
-          digest_before, write_block.number, write_block.hash, write_block.at,
-          before.last_trade + 1, last_trade
-        )
-      else digest_before
-    end
+    dex_private.next_digest(
+      digest_before, has_rows, write_block.number, write_block.hash, write_block.at,
+      before.last_trade + 1, last_trade
+    )
   );
   perform ingest.written_to(last_trade, before.epoch);
   if write_block.trades <> '[]' then
@@ -4365,250 +4434,6 @@ $$;
 comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[], jsonb) is 'Writes a whole block or nothing: its offers and trades, the ids of the offers that it cancels, and what each pool that it changed has after it. An offer or trade is an object with the columns of the CSV files: decimals as strings, block and time optional. The block becomes the head. Raises an error that names the element if the input is invalid: see db/README.md.';
 grant execute on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[], jsonb)
 to dex_writer;
-
--- Staging tables of write_blocks. Unlogged: a crash empties them.
-
--- Each row carries the transaction that staged it. No writer can set these two columns: the views own_… show a
--- transaction its rows alone, whatever another one commits beside it. Not xmin, which a savepoint changes.
-
-create unlogged table ingest.staged_block (
-  number integer not null,
-  time timestamptz not null,
-  hash text,
-  parent text,
-  staged_by xid8 not null default pg_current_xact_id(),
-  session integer not null default pg_backend_pid()
-);
-comment on table ingest.staged_block is 'Blocks to write. Needed only to give a hash, or the time of a block without offers and trades.';
-
-create unlogged table ingest.staged_offer (
-  line integer not null,
-  id integer not null,
-  pair text not null,
-  maker text not null,
-  lot_gem text not null,
-  lot_amt numeric not null,
-  bid_gem text not null,
-  bid_amt numeric not null,
-  killed integer not null default 0,
-  filled boolean not null default false,
-  block integer not null,
-  time timestamptz not null,
-  tx text not null,
-  venue text,
-  staged_by xid8 not null default pg_current_xact_id(),
-  session integer not null default pg_backend_pid()
-);
-comment on table ingest.staged_offer is 'Offers to write, with the columns of offers.csv. `line` gives the order of the offers of one block.';
-
-create unlogged table ingest.staged_cancellation (
-  block integer not null,
-  offer_id integer not null,
-  staged_by xid8 not null default pg_current_xact_id(),
-  session integer not null default pg_backend_pid()
-);
-comment on table ingest.staged_cancellation is 'Cancellations to write, also of offers in staged_offer that have no `killed`.';
-
-create unlogged table ingest.staged_trade (
-  line integer not null,
-  id bigint,
-  offer_id integer,
-  pair text not null,
-  maker text not null,
-  taker text not null,
-  lot_gem text not null,
-  lot_amt numeric not null,
-  bid_gem text not null,
-  bid_amt numeric not null,
-  block integer not null,
-  time timestamptz not null,
-  tx text not null,
-  venue text,
-  idx integer,
-  staged_by xid8 not null default pg_current_xact_id(),
-  session integer not null default pg_backend_pid()
-);
-comment on table ingest.staged_trade is 'Trades to write, with the columns of trades.csv. All have an id or none has, and likewise an idx.';
-
-create unlogged table ingest.staged_pool (
-  venue text not null,
-  gem0 text not null,
-  reserve0 numeric,
-  gem1 text not null,
-  reserve1 numeric,
-  fee integer not null,
-  tick_spacing integer,
-  sqrt_price numeric,
-  tick integer,
-  liquidity numeric,
-  nets text,
-  block integer not null,
-  time timestamptz not null,
-  staged_by xid8 not null default pg_current_xact_id(),
-  session integer not null default pg_backend_pid()
-);
-comment on table ingest.staged_pool is 'What pools have after blocks, to write: once for each block that changed a pool.';
-
-create view ingest.own_block as
-select
-  staged.number,
-  staged.time,
-  staged.hash,
-  staged.parent
-from ingest.staged_block as staged
-where staged.staged_by = pg_current_xact_id();
-comment on view ingest.own_block is 'The blocks that the present transaction staged.';
-
-create view ingest.own_offer as
-select
-  staged.line,
-  staged.id,
-  staged.pair,
-  staged.maker,
-  staged.lot_gem,
-  staged.lot_amt,
-  staged.bid_gem,
-  staged.bid_amt,
-  staged.killed,
-  staged.filled,
-  staged.block,
-  staged.time,
-  staged.tx,
-  staged.venue
-from ingest.staged_offer as staged
-where staged.staged_by = pg_current_xact_id();
-comment on view ingest.own_offer is 'The offers that the present transaction staged.';
-
-create view ingest.own_cancellation as
-select
-  staged.block,
-  staged.offer_id
-from ingest.staged_cancellation as staged
-where staged.staged_by = pg_current_xact_id();
-comment on view ingest.own_cancellation is 'The cancellations that the present transaction staged.';
-
-create view ingest.own_trade as
-select
-  staged.line,
-  staged.id,
-  staged.offer_id,
-  staged.pair,
-  staged.maker,
-  staged.taker,
-  staged.lot_gem,
-  staged.lot_amt,
-  staged.bid_gem,
-  staged.bid_amt,
-  staged.block,
-  staged.time,
-  staged.tx,
-  staged.idx,
-  staged.venue
-from ingest.staged_trade as staged
-where staged.staged_by = pg_current_xact_id();
-comment on view ingest.own_trade is 'The trades that the present transaction staged.';
-
-create view ingest.own_pool as
-select
-  staged.venue,
-  staged.gem0,
-  staged.reserve0,
-  staged.gem1,
-  staged.reserve1,
-  staged.fee,
-  staged.tick_spacing,
-  staged.sqrt_price,
-  staged.tick,
-  staged.liquidity,
-  staged.nets,
-  staged.block,
-  staged.time
-from ingest.staged_pool as staged
-where staged.staged_by = pg_current_xact_id();
-comment on view ingest.own_pool is 'What pools have, as the present transaction staged it.';
-
-grant select, delete on
-  ingest.staged_block,
-  ingest.staged_offer,
-  ingest.staged_cancellation,
-  ingest.staged_trade,
-  ingest.staged_pool
-to dex_writer;
-grant insert (number, time, hash, parent) on ingest.staged_block to dex_writer;
-grant insert (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, killed, filled, block, time, tx, venue) on ingest.staged_offer to dex_writer;
-grant insert (block, offer_id) on ingest.staged_cancellation to dex_writer;
-grant insert (line, id, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx, venue) on ingest.staged_trade to dex_writer;
-grant insert (venue, gem0, reserve0, gem1, reserve1, fee, tick_spacing, sqrt_price, tick, liquidity, nets, block, time) on ingest.staged_pool to dex_writer;
-grant select, update, delete on
-  ingest.own_block,
-  ingest.own_offer,
-  ingest.own_cancellation,
-  ingest.own_trade,
-  ingest.own_pool
-to dex_writer;
-
-create view ingest.staged_end as
-select
-  staged.offer_id,
-  staged.block
-from ingest.own_cancellation as staged
-union all
-select
-  staged.id,
-  staged.killed
-from ingest.own_offer as staged
-where staged.killed > 0;
-comment on view ingest.staged_end is 'The staged cancellations of all offers, staged or not, of the present transaction.';
-
--- A block with only cancellations has no row with a time: it gets the time of the block before it.
-create view ingest.staged_head as
-select
-  listed.number,
-  coalesce(listed.time, max(listed.time) over earlier, head.time, min(listed.time) over ()) as time,
-  listed.latest,
-  listed.hash,
-  listed.other_hash,
-  listed.parent,
-  listed.other_parent,
-  listed.has_rows,
-  lag(listed.number, 1, head.number) over in_order as number_before,
-  coalesce(max(listed.latest) over earlier, head.time) as time_before,
-  lag(listed.hash, 1, head.hash) over in_order as hash_before
-from (
-  select
-    moment.number,
-    min(moment.time) as time,
-    max(moment.time) as latest,
-    max(moment.hash) as hash,
-    min(moment.hash) as other_hash,
-    max(moment.parent) as parent,
-    min(moment.parent) as other_parent,
-    bool_or(moment.is_row) as has_rows
-  from (
-    select
-      staged.*,
-      false as is_row
-    from ingest.own_block as staged
-    union all
-    select staged.block, staged.time, null as hash, null as parent, true
-    from ingest.own_offer as staged
-    union all
-    select staged.block, staged.time, null as hash, null as parent, true
-    from ingest.own_trade as staged
-    union all
-    select staged.block, staged.time, null as hash, null as parent, true
-    from ingest.own_pool as staged
-    union all
-    select ended.block, null as time, null as hash, null as parent, true
-    from ingest.staged_end as ended
-  ) as moment
-  group by moment.number
-) as listed
-left join dex_private.last_block as head on true
-window
-  in_order as (order by listed.number),
-  earlier as (in_order rows between unbounded preceding and 1 preceding);
-comment on view ingest.staged_head is 'The blocks of the rows that the present transaction staged, each with what its rows say of it and with the block before it.';
 
 -- Refuses staged blocks that cannot be the next ones, and staged rows that are invalid or of another transaction.
 
@@ -5134,7 +4959,7 @@ begin
     perform ingest.write_staged_offers(before.last_trade + 1);
     perform ingest.make_bulk_indexes(indexes);
     pooled := ingest.write_pools(array(
-      select row(staged.venue, staged.gem0, staged.gem1, staged.fee, staged.block, staged.reserve0, staged.reserve1, staged.tick_spacing, staged.sqrt_price, staged.tick, staged.liquidity, staged.nets)::ingest.given_pool
+      select staged
       from ingest.own_pool as staged
     ));
 
@@ -5498,7 +5323,6 @@ declare
   head_before constant timestamptz := (select head.time from dex_private.last_block as head);
   head dex_private.last_block;
   first_trade bigint;
-  first_minute timestamptz;
   first_hour timestamptz;
   traded integer[];
   touched integer[];
@@ -5636,28 +5460,16 @@ begin
   delete from dex_private.reorganisation as past
   where past.number <= (select max(newest.number) from dex_private.reorganisation as newest) - 10000;
 
-  -- The new head cuts a minute and an hour: recompute the minute from trades, the hour from minutes.
-  first_minute := coalesce(dex_private.minute_of(head.time), '-infinity');
+  -- The new head cuts a minute and an hour.
   first_hour := coalesce(dex_private.hour_of(head.time), '-infinity');
   delete from dex_private.period_figure as kept
   where kept.market_id = any (traded)
     and kept.minutes in (1, 60)
-    and kept.start >= first_hour
-    and (kept.minutes = 60 or kept.start >= first_minute);
+    and kept.start >= first_hour;
   insert into dex_private.period_figure
   select figure.*
-  from dex_private.figures_from(dex_private.first_trade_from(first_minute)) as figure
-  where figure.market_id = any (traded)
-    and figure.minutes = 1;
-  insert into dex_private.period_figure
-  select *
-  from dex_private.hours_of(array(
-    select figure
-    from dex_private.period_figure as figure
-    where figure.market_id = any (traded)
-      and figure.minutes = 1
-      and figure.start >= first_hour
-  ));
+  from dex_private.figures_from(dex_private.first_trade_from(first_hour)) as figure
+  where figure.market_id = any (traded);
 
   delete from dex_private.running_sum as kept
   where kept.market_id = any (traded)
@@ -5911,12 +5723,6 @@ begin
     raise;
   end;
 
-  delete from dex_private.market_direction as kept
-  where kept.market_id = any (pairs);
-  insert into dex_private.market_direction
-  select *
-  from dex_private.derived_market_direction as derived
-  where derived.market_id = any (pairs);
   perform dex_private.label_market_figures(pairs);
 end
 $$;
@@ -6077,7 +5883,6 @@ begin
   -- Copied or replicated rows do not advance the sequence.
   perform setval('public.dex_pair_id_seq', greatest(max(pair.id), 1), count(*) > 0)
   from public.dex_pair as pair;
-  delete from dex_private.market_direction;
   perform ingest.refresh_pairs(array(
     select pair.id
     from public.dex_pair as pair

@@ -20,7 +20,6 @@ begin
   -- Copied or replicated rows do not advance the sequence.
   perform setval('public.dex_pair_id_seq', greatest(max(pair.id), 1), count(*) > 0)
   from public.dex_pair as pair;
-  delete from dex_private.market_direction;
   perform ingest.refresh_pairs(array(
     select pair.id
     from public.dex_pair as pair

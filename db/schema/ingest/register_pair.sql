@@ -106,12 +106,6 @@ begin
     raise;
   end;
 
-  delete from dex_private.market_direction as kept
-  where kept.market_id = any (pairs);
-  insert into dex_private.market_direction
-  select *
-  from dex_private.derived_market_direction as derived
-  where derived.market_id = any (pairs);
   perform dex_private.label_market_figures(pairs);
 end
 $$;

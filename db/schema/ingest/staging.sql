@@ -82,79 +82,31 @@ create unlogged table ingest.staged_pool (
 comment on table ingest.staged_pool is 'What pools have after blocks, to write: once for each block that changed a pool.';
 
 create view ingest.own_block as
-select
-  staged.number,
-  staged.time,
-  staged.hash,
-  staged.parent
+select *
 from ingest.staged_block as staged
 where staged.staged_by = pg_current_xact_id();
 comment on view ingest.own_block is 'The blocks that the present transaction staged.';
 
 create view ingest.own_offer as
-select
-  staged.line,
-  staged.id,
-  staged.pair,
-  staged.maker,
-  staged.lot_gem,
-  staged.lot_amt,
-  staged.bid_gem,
-  staged.bid_amt,
-  staged.killed,
-  staged.filled,
-  staged.block,
-  staged.time,
-  staged.tx,
-  staged.venue
+select *
 from ingest.staged_offer as staged
 where staged.staged_by = pg_current_xact_id();
 comment on view ingest.own_offer is 'The offers that the present transaction staged.';
 
 create view ingest.own_cancellation as
-select
-  staged.block,
-  staged.offer_id
+select *
 from ingest.staged_cancellation as staged
 where staged.staged_by = pg_current_xact_id();
 comment on view ingest.own_cancellation is 'The cancellations that the present transaction staged.';
 
 create view ingest.own_trade as
-select
-  staged.line,
-  staged.id,
-  staged.offer_id,
-  staged.pair,
-  staged.maker,
-  staged.taker,
-  staged.lot_gem,
-  staged.lot_amt,
-  staged.bid_gem,
-  staged.bid_amt,
-  staged.block,
-  staged.time,
-  staged.tx,
-  staged.idx,
-  staged.venue
+select *
 from ingest.staged_trade as staged
 where staged.staged_by = pg_current_xact_id();
 comment on view ingest.own_trade is 'The trades that the present transaction staged.';
 
 create view ingest.own_pool as
-select
-  staged.venue,
-  staged.gem0,
-  staged.reserve0,
-  staged.gem1,
-  staged.reserve1,
-  staged.fee,
-  staged.tick_spacing,
-  staged.sqrt_price,
-  staged.tick,
-  staged.liquidity,
-  staged.nets,
-  staged.block,
-  staged.time
+select *
 from ingest.staged_pool as staged
 where staged.staged_by = pg_current_xact_id();
 comment on view ingest.own_pool is 'What pools have, as the present transaction staged it.';
@@ -171,13 +123,18 @@ grant insert (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, killed,
 grant insert (block, offer_id) on ingest.staged_cancellation to dex_writer;
 grant insert (line, id, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx, venue) on ingest.staged_trade to dex_writer;
 grant insert (venue, gem0, reserve0, gem1, reserve1, fee, tick_spacing, sqrt_price, tick, liquidity, nets, block, time) on ingest.staged_pool to dex_writer;
-grant select, update, delete on
+grant select, delete on
   ingest.own_block,
   ingest.own_offer,
   ingest.own_cancellation,
   ingest.own_trade,
   ingest.own_pool
 to dex_writer;
+grant update (number, time, hash, parent) on ingest.own_block to dex_writer;
+grant update (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, killed, filled, block, time, tx, venue) on ingest.own_offer to dex_writer;
+grant update (block, offer_id) on ingest.own_cancellation to dex_writer;
+grant update (line, id, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx, venue) on ingest.own_trade to dex_writer;
+grant update (venue, gem0, reserve0, gem1, reserve1, fee, tick_spacing, sqrt_price, tick, liquidity, nets, block, time) on ingest.own_pool to dex_writer;
 
 create view ingest.staged_end as
 select
@@ -217,9 +174,7 @@ from (
     min(moment.parent) as other_parent,
     bool_or(moment.is_row) as has_rows
   from (
-    select
-      staged.*,
-      false as is_row
+    select staged.number, staged.time, staged.hash, staged.parent, false as is_row
     from ingest.own_block as staged
     union all
     select staged.block, staged.time, null as hash, null as parent, true

@@ -12,7 +12,6 @@ declare
   head_before constant timestamptz := (select head.time from dex_private.last_block as head);
   head dex_private.last_block;
   first_trade bigint;
-  first_minute timestamptz;
   first_hour timestamptz;
   traded integer[];
   touched integer[];
@@ -150,28 +149,16 @@ begin
   delete from dex_private.reorganisation as past
   where past.number <= (select max(newest.number) from dex_private.reorganisation as newest) - 10000;
 
-  -- The new head cuts a minute and an hour: recompute the minute from trades, the hour from minutes.
-  first_minute := coalesce(dex_private.minute_of(head.time), '-infinity');
+  -- The new head cuts a minute and an hour.
   first_hour := coalesce(dex_private.hour_of(head.time), '-infinity');
   delete from dex_private.period_figure as kept
   where kept.market_id = any (traded)
     and kept.minutes in (1, 60)
-    and kept.start >= first_hour
-    and (kept.minutes = 60 or kept.start >= first_minute);
+    and kept.start >= first_hour;
   insert into dex_private.period_figure
   select figure.*
-  from dex_private.figures_from(dex_private.first_trade_from(first_minute)) as figure
-  where figure.market_id = any (traded)
-    and figure.minutes = 1;
-  insert into dex_private.period_figure
-  select *
-  from dex_private.hours_of(array(
-    select figure
-    from dex_private.period_figure as figure
-    where figure.market_id = any (traded)
-      and figure.minutes = 1
-      and figure.start >= first_hour
-  ));
+  from dex_private.figures_from(dex_private.first_trade_from(first_hour)) as figure
+  where figure.market_id = any (traded);
 
   delete from dex_private.running_sum as kept
   where kept.market_id = any (traded)

@@ -88,11 +88,8 @@ begin
   end if;
   if write_block.pools <> '[]' then
     touched := touched || ingest.write_pools(array(
-      select row(listed.venue, listed.gem0, listed.gem1, listed.fee, write_block.number, listed.reserve0, listed.reserve1, listed.tick_spacing, listed.sqrt_price, listed.tick, listed.liquidity, listed.nets)::ingest.given_pool
-      from jsonb_to_recordset(write_block.pools) as listed (
-        venue text, gem0 text, gem1 text, fee integer, reserve0 numeric, reserve1 numeric,
-        tick_spacing integer, sqrt_price numeric, tick integer, liquidity numeric, nets text
-      )
+      select jsonb_populate_record(null::ingest.own_pool, listed.value || jsonb_build_object('block', write_block.number))
+      from jsonb_array_elements(write_block.pools) as listed
     ));
   end if;
 
@@ -104,14 +101,10 @@ begin
     write_block.at,
     before.last_trade + 1,
     has_rows,
-    case
-      when has_rows then
-        dex_private.next_digest(
-          digest_before, write_block.number, write_block.hash, write_block.at,
-          before.last_trade + 1, last_trade
-        )
-      else digest_before
-    end
+    dex_private.next_digest(
+      digest_before, has_rows, write_block.number, write_block.hash, write_block.at,
+      before.last_trade + 1, last_trade
+    )
   );
   perform ingest.written_to(last_trade, before.epoch);
   if write_block.trades <> '[]' then

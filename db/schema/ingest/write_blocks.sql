@@ -83,7 +83,7 @@ begin
     perform ingest.write_staged_offers(before.last_trade + 1);
     perform ingest.make_bulk_indexes(indexes);
     pooled := ingest.write_pools(array(
-      select row(staged.venue, staged.gem0, staged.gem1, staged.fee, staged.block, staged.reserve0, staged.reserve1, staged.tick_spacing, staged.sqrt_price, staged.tick, staged.liquidity, staged.nets)::ingest.given_pool
+      select staged
       from ingest.own_pool as staged
     ));
 

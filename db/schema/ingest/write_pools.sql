@@ -1,22 +1,6 @@
 -- Writes what pools have after a block.
 
-create type ingest.given_pool as (
-  venue text,
-  gem0 text,
-  gem1 text,
-  fee integer,
-  block integer,
-  reserve0 numeric,
-  reserve1 numeric,
-  tick_spacing integer,
-  sqrt_price numeric,
-  tick integer,
-  liquidity numeric,
-  nets text
-);
-comment on type ingest.given_pool is 'What a pool has after a block, as it is given.';
-
-create function ingest.write_pools(given ingest.given_pool[], out touched integer[])
+create function ingest.write_pools(given ingest.own_pool[], out touched integer[])
 language plpgsql
 as $$
 #variable_conflict use_column
@@ -147,4 +131,4 @@ begin
   );
 end
 $$;
-comment on function ingest.write_pools(ingest.given_pool[]) is 'Writes what these pools have after a block, and the pools that are not recorded. Returns their markets.';
+comment on function ingest.write_pools(ingest.own_pool[]) is 'Writes what these pools have after a block, and the pools that are not recorded. Returns their markets.';

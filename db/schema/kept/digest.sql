@@ -134,37 +134,9 @@ as $$
 $$;
 comment on function dex_private.canonical_form(integer, text, timestamptz, text) is 'The text of a block with these lines of facts, of which its digest is made.';
 
--- In plpgsql, which caches the plan: it runs for every block.
+-- In plpgsql, which caches the plan: it runs for every block. One plan with indexes serves all blocks, even if it was made for an
+-- empty database. To start parallel workers for each block would take 12 ms.
 create function dex_private.next_digest(
-  before bytea,
-  number integer,
-  hash text,
-  at timestamptz,
-  first_trade bigint,
-  last_trade bigint
-) returns bytea
-language plpgsql stable parallel safe
-as $$
-begin
-  return sha256(before || convert_to(
-    dex_private.canonical_form(
-      number,
-      hash,
-      at,
-      (
-        select string_agg(fact.line || E'\n', '' order by fact.line collate "C")
-        from dex_private.fact_lines(number, number, first_trade, last_trade) as fact
-      )
-    ),
-    'UTF8'
-  ));
-end
-$$;
-comment on function dex_private.next_digest(bytea, integer, text, timestamptz, bigint, bigint) is 'The digest of a block with rows after a digest: null after none.';
-
--- For many blocks: one plan with indexes serves them all, even if it was made for an empty database. To start parallel workers for
--- each block would take 12 ms.
-create function dex_private.chain_digest(
   before bytea,
   has_rows boolean,
   number integer,
@@ -182,10 +154,21 @@ begin
   if not has_rows then
     return before;
   end if;
-  return dex_private.next_digest(before, number, hash, at, first_trade, last_trade);
+  return sha256(before || convert_to(
+    dex_private.canonical_form(
+      number,
+      hash,
+      at,
+      (
+        select string_agg(fact.line || E'\n', '' order by fact.line collate "C")
+        from dex_private.fact_lines(number, number, first_trade, last_trade) as fact
+      )
+    ),
+    'UTF8'
+  ));
 end
 $$;
-comment on function dex_private.chain_digest(bytea, boolean, integer, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest.';
+comment on function dex_private.next_digest(bytea, boolean, integer, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest: null after none.';
 
 create function dex_private.link_digest(newest bytea, before bytea, form text) returns bytea
 language plpgsql immutable parallel safe
@@ -220,7 +203,7 @@ begin
     limit most
   loop
     update public.dex_block as recorded
-    set digest = dex_private.chain_digest(
+    set digest = dex_private.next_digest(
       dex_private.digest_before(block.number), block.has_rows, block.number, block.hash, block.time,
       block.first_trade, dex_private.first_trade_of(block.number + 1) - 1
     )
@@ -244,7 +227,7 @@ from (
     recorded.number,
     recorded.number_before,
     recorded.digest,
-    dex_private.chain_digest(
+    dex_private.next_digest(
       recorded.digest_before, recorded.has_rows, recorded.number, recorded.hash, recorded.time,
       recorded.first_trade, recorded.next_trade - 1
     ) as right_digest

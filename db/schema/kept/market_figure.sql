@@ -65,9 +65,14 @@ as $$
 $$;
 comment on function dex_private.best_offers(integer) is 'The best prices of a market''s standing book, of its offers and pools.';
 
-create function dex_private.derived_market_figures(markets integer[]) returns setof dex_private.market_figure
-language sql stable
+create function dex_private.derive_market_figures(markets integer[]) returns void
+language plpgsql
 as $$
+begin
+  delete from dex_private.market_figure as kept
+  where kept.market_id = any (markets);
+
+  insert into dex_private.market_figure
   select
     pair.id,
     pair.base,
@@ -93,23 +98,10 @@ as $$
   cross join public.dex_pair as pair
   cross join lateral dex_private.windows_at(pair.id, moment) as sums
   cross join lateral dex_private.prices_at(pair.id, moment) as prices
-  where pair.id = any (markets)
-$$;
-comment on function dex_private.derived_market_figures(integer[]) is 'The figures of these markets as of the head, computed as those of a past block.';
-
-create function dex_private.derive_market_figures(markets integer[]) returns void
-language plpgsql
-as $$
-begin
-  delete from dex_private.market_figure as kept
-  where kept.market_id = any (markets);
-
-  insert into dex_private.market_figure
-  select *
-  from dex_private.derived_market_figures(markets);
+  where pair.id = any (markets);
 end
 $$;
-comment on function dex_private.derive_market_figures(integer[]) is 'Recomputes the figures of these markets.';
+comment on function dex_private.derive_market_figures(integer[]) is 'Recomputes the figures of these markets as of the head, as those of a past block are computed.';
 
 create function dex_private.label_market_figures(markets integer[]) returns void
 language plpgsql

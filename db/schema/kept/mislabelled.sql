@@ -1,26 +1,29 @@
 -- Trades, offers and pools with wrong labels. There are none unless rows were written without the functions of ingest.
+
 -- The labels are looked up once for each two tokens that occur. The planner does not always memoize a function,
 -- and then a look-up for each row takes most of the time of ingest.rebuild().
+create view dex_private.right_label as
+select
+  given.lot_gem as given_lot_gem,
+  given.bid_gem as given_bid_gem,
+  found.*
+from (
+  select trade.lot_gem, trade.bid_gem
+  from public.dex_trade as trade
+  union
+  select offer.lot_gem, offer.bid_gem
+  from public.dex_offer as offer
+) as given
+cross join lateral dex_private.labels_of(given.lot_gem, given.bid_gem, null, null) as found
+offset 0;
+comment on view dex_private.right_label is 'The correct labels of each two tokens of trades and offers, without a price.';
 
 create view dex_private.mislabelled_trade as
 select
   trade.id,
   derived.*
 from public.dex_trade as trade
-join (
-  select
-    given.lot_gem as given_lot_gem,
-    given.bid_gem as given_bid_gem,
-    found.*
-  from (
-    select distinct
-      rows.lot_gem,
-      rows.bid_gem
-    from public.dex_trade as rows
-  ) as given
-  cross join lateral dex_private.labels_of(given.lot_gem, given.bid_gem, null, null) as found
-  offset 0
-) as label
+join dex_private.right_label as label
   on label.given_lot_gem = trade.lot_gem
   and label.given_bid_gem = trade.bid_gem
 cross join lateral (
@@ -44,20 +47,7 @@ select
   derived.*
 from public.dex_offer as offer
 join dex_private.offer_left as kept on kept.offer_id = offer.id
-join (
-  select
-    given.lot_gem as given_lot_gem,
-    given.bid_gem as given_bid_gem,
-    found.*
-  from (
-    select distinct
-      rows.lot_gem,
-      rows.bid_gem
-    from public.dex_offer as rows
-  ) as given
-  cross join lateral dex_private.labels_of(given.lot_gem, given.bid_gem, null, null) as found
-  offset 0
-) as label
+join dex_private.right_label as label
   on label.given_lot_gem = offer.lot_gem
   and label.given_bid_gem = offer.bid_gem
 cross join lateral (

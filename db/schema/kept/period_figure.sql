@@ -25,30 +25,6 @@ comment on column dex_private.period_figure.unpriced_trades is 'Number of trades
 comment on column dex_private.period_figure.unpriced_quote_amt is 'The sum of the quote amounts of these trades.';
 grant select on dex_private.period_figure to dex_reader, dex_writer;
 
-create function dex_private.hours_of(minutes dex_private.period_figure[]) returns setof dex_private.period_figure
-language sql immutable
-as $$
-  select
-    figure.market_id,
-    60,
-    dex_private.hour_of(figure.start),
-    sum(figure.trades),
-    sum(figure.base_amt),
-    sum(figure.quote_amt),
-    (array_agg(figure.open order by figure.start) filter (where figure.open is not null))[1],
-    max(figure.high),
-    min(figure.low),
-    (array_agg(figure.close order by figure.start desc) filter (where figure.close is not null))[1],
-    sum(figure.unpriced_trades),
-    sum(figure.unpriced_quote_amt)
-  from unnest(hours_of.minutes) as figure
-  group by
-    figure.market_id,
-    dex_private.hour_of(figure.start)
-$$;
-comment on function dex_private.hours_of(dex_private.period_figure[]) is 'Computes hours from their minutes.';
-grant execute on function dex_private.hours_of(dex_private.period_figure[]) to dex_reader, dex_writer;
-
 -- `offset 0` keeps `market_id is not null` away from the trades: with it the planner would scan the whole
 -- index by market.
 create function dex_private.figures_from(
@@ -143,7 +119,7 @@ $$;
 comment on function dex_private.keep_figures(bigint, dex_private.period_figure[]) is 'Adds the newest trades, which start at this id, to the minutes and hours. `figures` are those of these trades, where they are known.';
 
 -- Mostly the market was not traded again in the same minute. Each statement takes longer to begin than to read its rows, so one finds
--- when it was traded again, and sums the minutes as hours_of does, without an array of them.
+-- when it was traded again, and sums the minutes.
 create function dex_private.cut_period(market integer, minutes integer, moment dex_private.last_moment)
 returns dex_private.period_figure[]
 language plpgsql stable

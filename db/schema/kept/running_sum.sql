@@ -23,98 +23,6 @@ comment on column dex_private.running_sum.low is 'The lowest price of a trade in
 comment on column dex_private.running_sum.day_low is 'The lowest price of a trade in the 24 hours up to the block, (t - 24 h, t]; day_high likewise.';
 grant select on dex_private.running_sum to dex_reader, dex_writer;
 
--- `offset 0` keeps `market_id is not null` away from the trades: with it the planner would scan the whole
--- index by market.
-create function dex_private.running_sums_from(first_trade bigint, market integer default null)
-returns setof dex_private.running_sum
-language sql stable
-as $$
-  select
-    summed.market_id,
-    summed.time,
-    summed.block,
-    coalesce(before.trades, 0) + summed.trades,
-    coalesce(before.base_amt, 0) + summed.base_amt,
-    coalesce(before.quote_amt, 0) + summed.quote_amt,
-    coalesce(summed.last, before.last),
-    coalesce(summed.last_time, before.last_time),
-    summed.low,
-    summed.high,
-    null::numeric,
-    null::numeric
-  from (
-    select
-      traded.market_id,
-      traded.time,
-      traded.block,
-      min(traded.time) over market as first_time,
-      min(traded.block) over market as first_block,
-      (sum(traded.trades) over so_far)::bigint as trades,
-      sum(traded.base_amt) over so_far as base_amt,
-      sum(traded.quote_amt) over so_far as quote_amt,
-      first_value(traded.last) over since_priced as last,
-      case when first_value(traded.last) over since_priced is not null then first_value(traded.time) over since_priced end
-        as last_time,
-      traded.low,
-      traded.high
-    from (
-      select
-        by_block.*,
-        count(by_block.last) over (
-          partition by by_block.market_id
-          order by by_block.block
-        ) as priced_blocks
-      from (
-        select
-          dealt.market_id,
-          dealt.time,
-          dealt.block,
-          count(*) as trades,
-          sum(dealt.base_amt) as base_amt,
-          sum(dealt.quote_amt) as quote_amt,
-          (array_agg(dealt.price order by dealt.id desc) filter (where dealt.price is not null))[1] as last,
-          min(dealt.price) as low,
-          max(dealt.price) as high
-        from (
-          select
-            trade.market_id,
-            trade.id,
-            trade.block,
-            trade.time,
-            trade.price,
-            dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
-            dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt
-          from public.dex_trade as trade
-          where trade.id >= running_sums_from.first_trade
-            and (running_sums_from.market is null or trade.market_id = running_sums_from.market)
-          offset 0
-        ) as dealt
-        where dealt.market_id is not null
-        group by
-          dealt.market_id,
-          dealt.time,
-          dealt.block
-      ) as by_block
-    ) as traded
-    window
-      market as (partition by traded.market_id),
-      so_far as (partition by traded.market_id order by traded.block),
-      since_priced as (partition by traded.market_id, traded.priced_blocks order by traded.block)
-  ) as summed
-  left join lateral (
-    select *
-    from dex_private.running_sum as kept
-    where kept.market_id = summed.market_id
-      and (kept.time, kept.block) < (summed.first_time, summed.first_block)
-    order by
-      kept.time desc,
-      kept.block desc
-    limit 1
-  ) as before on true
-$$;
-comment on function dex_private.running_sums_from(bigint, integer) is 'Computes the rows of running_sum of all markets, or of one, for the trades from this id on. It begins with the row before them, and leaves out day_low and day_high.';
-grant execute on function dex_private.running_sums_from(bigint, integer) to dex_reader, dex_writer;
-
 create function dex_private.keep_running_sums_of_block(number integer, at timestamptz, figures dex_private.period_figure[])
 returns void
 language plpgsql
@@ -158,9 +66,90 @@ language plpgsql
 as $$
 begin
   insert into dex_private.running_sum
+  -- `offset 0` keeps `market_id is not null` away from the trades: with it the planner would scan the whole index by market.
   with added as materialized (
-    select *
-    from dex_private.running_sums_from(first_trade, market)
+    select
+      summed.market_id,
+      summed.time,
+      summed.block,
+      coalesce(before.trades, 0) + summed.trades as trades,
+      coalesce(before.base_amt, 0) + summed.base_amt as base_amt,
+      coalesce(before.quote_amt, 0) + summed.quote_amt as quote_amt,
+      coalesce(summed.last, before.last) as last,
+      coalesce(summed.last_time, before.last_time) as last_time,
+      summed.low,
+      summed.high,
+      null::numeric as day_low,
+      null::numeric as day_high
+    from (
+      select
+        traded.market_id,
+        traded.time,
+        traded.block,
+        min(traded.time) over market as first_time,
+        min(traded.block) over market as first_block,
+        (sum(traded.trades) over so_far)::bigint as trades,
+        sum(traded.base_amt) over so_far as base_amt,
+        sum(traded.quote_amt) over so_far as quote_amt,
+        first_value(traded.last) over since_priced as last,
+        case when first_value(traded.last) over since_priced is not null then first_value(traded.time) over since_priced end
+          as last_time,
+        traded.low,
+        traded.high
+      from (
+        select
+          by_block.*,
+          count(by_block.last) over (
+            partition by by_block.market_id
+            order by by_block.block
+          ) as priced_blocks
+        from (
+          select
+            dealt.market_id,
+            dealt.time,
+            dealt.block,
+            count(*) as trades,
+            sum(dealt.base_amt) as base_amt,
+            sum(dealt.quote_amt) as quote_amt,
+            (array_agg(dealt.price order by dealt.id desc) filter (where dealt.price is not null))[1] as last,
+            min(dealt.price) as low,
+            max(dealt.price) as high
+          from (
+            select
+              trade.market_id,
+              trade.id,
+              trade.block,
+              trade.time,
+              trade.price,
+              dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
+              dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt
+            from public.dex_trade as trade
+            where trade.id >= keep_running_sums.first_trade
+              and (keep_running_sums.market is null or trade.market_id = keep_running_sums.market)
+            offset 0
+          ) as dealt
+          where dealt.market_id is not null
+          group by
+            dealt.market_id,
+            dealt.time,
+            dealt.block
+        ) as by_block
+      ) as traded
+      window
+        market as (partition by traded.market_id),
+        so_far as (partition by traded.market_id order by traded.block),
+        since_priced as (partition by traded.market_id, traded.priced_blocks order by traded.block)
+    ) as summed
+    left join lateral (
+      select *
+      from dex_private.running_sum as kept
+      where kept.market_id = summed.market_id
+        and (kept.time, kept.block) < (summed.first_time, summed.first_block)
+      order by
+        kept.time desc,
+        kept.block desc
+      limit 1
+    ) as before on true
   ),
   listed as (
     select
