@@ -2,6 +2,7 @@
 import { createReadStream } from "node:fs";
 import { basename, join } from "node:path";
 import { createGunzip } from "node:zlib";
+import { csvRows } from "../load/read-csv.ts";
 import { KINDS } from "./format.ts";
 import type { ListedFile } from "./manifest.ts";
 import { FACT_KINDS, type FactKind, type PlannedDay } from "./planned-days.ts";
@@ -9,22 +10,47 @@ import { FACT_KINDS, type FactKind, type PlannedDay } from "./planned-days.ts";
 /** By column; null where it is empty. */
 export type Row = Record<string, string | null>;
 
-/** Longer than any row: without a bound a file without line ends would be held whole. */
-const LONGEST_LINE = 100_000;
-
-const VALUE = /("(?:[^"]|"")*"|[^,]*)(?=,|$)/y;
-
 /** Names the file where it is no gzip, or has rows of other columns. `onBytes` gets the length of each part after decompression, and may throw. */
 export async function* rowsOf(
   path: string,
   kind: string,
   onBytes: (bytes: number) => void = () => undefined,
 ): AsyncGenerator<Row> {
+  const file = basename(path);
+  const columns = (KINDS.find(({ name }) => name === kind)?.columns ?? []).map(({ name }) => name);
+  let isHeader = true;
+  for await (const lines of csvRows(unzipped(path, onBytes), file)) {
+    for (const { line, values } of lines) {
+      if (isHeader && values.join(",") !== columns.join(",")) {
+        throw new Error(`${file} begins with other columns`);
+      }
+      if (values.length !== columns.length) {
+        throw new Error(
+          `${file} line ${line} has ${values.length} values, and its header ${columns.length}`,
+        );
+      }
+      if (!isHeader) yield rowOf(columns, values);
+      isHeader = false;
+    }
+  }
+}
+
+function rowOf(columns: readonly string[], values: readonly string[]): Row {
+  const row: Row = {};
+  for (const [n, name] of columns.entries())
+    row[name] = values[n] === "" ? null : (values[n] ?? null);
+  return row;
+}
+
+async function* unzipped(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
   const source = createReadStream(path);
-  const unzipped = source.pipe(createGunzip());
-  source.on("error", (error) => unzipped.destroy(error));
+  const bytes = source.pipe(createGunzip());
+  source.on("error", (error) => bytes.destroy(error));
   try {
-    yield* parsed(linesOf(unzipped, basename(path), onBytes), kind, basename(path));
+    for await (const chunk of bytes as AsyncIterable<Buffer>) {
+      onBytes(chunk.length);
+      yield chunk;
+    }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code?.startsWith("Z_") !== true) throw error;
@@ -32,64 +58,6 @@ export async function* rowsOf(
   } finally {
     source.destroy();
   }
-}
-
-async function* parsed(
-  lines: AsyncIterable<string>,
-  kind: string,
-  file: string,
-): AsyncGenerator<Row> {
-  const columns = KINDS.find(({ name }) => name === kind)?.columns ?? [];
-  const header = columns.map(({ name }) => name).join(",");
-  let count = 0;
-  for await (const line of lines) {
-    count += 1;
-    if (count === 1) {
-      if (line !== header) throw new Error(`${file} begins with other columns`);
-      continue;
-    }
-    const values = valuesOf(line);
-    if (values.length !== columns.length) {
-      throw new Error(
-        `${file} line ${count} has ${values.length} values, and its header ${columns.length}`,
-      );
-    }
-    const row: Row = {};
-    for (const [n, { name }] of columns.entries()) {
-      row[name] = values[n] === "" ? null : (values[n] ?? null);
-    }
-    yield row;
-  }
-}
-
-function valuesOf(line: string): string[] {
-  if (!line.includes('"')) return line.split(",");
-  const values: string[] = [];
-  for (let at = 0; at <= line.length; at = VALUE.lastIndex + 1) {
-    VALUE.lastIndex = at;
-    const value = VALUE.exec(line)?.[1] ?? "";
-    values.push(value.startsWith('"') ? value.slice(1, -1).replaceAll('""', '"') : value);
-  }
-  return values;
-}
-
-/** No value has a line feed. Node's readline ends lines at other characters too, which the name of an order can have. */
-async function* linesOf(
-  source: AsyncIterable<Buffer>,
-  file: string,
-  onBytes: (bytes: number) => void,
-): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const chunk of source) {
-    onBytes(chunk.length);
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    if (rest.length > LONGEST_LINE)
-      throw new Error(`${file}: a line has more than ${LONGEST_LINE} characters`);
-    yield* lines;
-  }
-  if (rest !== "") yield rest;
 }
 
 /** Rows in the order of blocks, taken block by block. */

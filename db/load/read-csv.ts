@@ -1,4 +1,4 @@
-// Reads a CSV file row by row, with the number of each row's first line.
+// Reads CSV row by row, with the number of each row's first line.
 import { createReadStream } from "node:fs";
 import { LoadError } from "./load-error.ts";
 
@@ -11,13 +11,20 @@ export interface CsvRow {
 /** Longer than any valid row. Without a limit an unclosed quote would buffer the whole file. */
 const LONGEST_ROW = 100_000;
 
+/** The rows of a file, as `csvRows`. */
+export const readCsv = (path: string, name: string): AsyncGenerator<CsvRow[]> =>
+  csvRows(bytesOf(path, name), name);
+
 /**
  * Reads the rows of a CSV file (RFC 4180, UTF-8), header first, in batches. Accepts a byte order mark,
  * both line ends and empty lines. Error messages call the file `name`. Throws a LoadError if the file
  * is malformed. Not a library, because most rows have no quote: a parser that examines each character
  * takes twice the time.
  */
-export async function* readCsv(path: string, name: string): AsyncGenerator<CsvRow[]> {
+export async function* csvRows(
+  bytes: AsyncIterable<Uint8Array>,
+  name: string,
+): AsyncGenerator<CsvRow[]> {
   let lines = 0;
   let first = 1;
   let open = "";
@@ -38,7 +45,7 @@ export async function* readCsv(path: string, name: string): AsyncGenerator<CsvRo
     return values && { line: first, values };
   };
 
-  for await (const text of decode(createReadStream(path), name)) {
+  for await (const text of decode(bytes, name)) {
     const ends = (rest + text).split("\n");
     rest = ends.pop() ?? "";
     yield ends.flatMap((end) => rowOf(end) ?? []);
@@ -73,21 +80,28 @@ function split(row: string, refuse: (problem: string) => never): string[] | unde
   return values;
 }
 
-async function* decode(bytes: AsyncIterable<Buffer>, name: string): AsyncGenerator<string> {
+async function* bytesOf(path: string, name: string): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of createReadStream(path)) yield chunk as Buffer;
+  } catch (error) {
+    throw new LoadError(`${name} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function* decode(bytes: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let read = 0;
-  try {
-    for await (const chunk of bytes) {
-      yield decoder.decode(chunk, { stream: true });
-      read += chunk.length;
+  const textOf = (chunk?: Uint8Array): string => {
+    try {
+      return decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch (error) {
+      const problem = `is not valid UTF-8: it has invalid bytes after byte ${read}`;
+      throw new LoadError(`${name} ${problem}`, { cause: error });
     }
-    yield decoder.decode();
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const problem =
-      code === "ERR_ENCODING_INVALID_ENCODED_DATA"
-        ? `is not valid UTF-8: it has invalid bytes after byte ${read}`
-        : `cannot be read: ${message}`;
-    throw new LoadError(`${name} ${problem}`, { cause: error });
+  };
+  for await (const chunk of bytes) {
+    yield textOf(chunk);
+    read += chunk.length;
   }
+  yield textOf();
 }

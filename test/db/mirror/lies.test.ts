@@ -335,7 +335,7 @@ const LIES: [what: string, lie: Lie, message: RegExp][] = [
   [
     "a file has many bytes when it is decompressed",
     withRows(TRADES, () => Buffer.alloc(20_000_000)),
-    /2026-01-02: trades-2026-01-02\.csv\.gz: a line has more than 100000 characters/,
+    /2026-01-02: trades-2026-01-02\.csv\.gz line 1: the row has an unclosed quote, or more than 100000 characters/,
   ],
   [
     "a file has many rows when it is decompressed",
