@@ -1,13 +1,10 @@
-// Reads the files of days, in chunks of lines for the staging tables, ahead of the database.
-import { ReadableStream } from "node:stream/web";
-import type { Client } from "../connect.ts";
+// Reads the files of days, in chunks of blocks.
 import { errorText } from "../error-text.ts";
 import { blocksOfDay, type DayBlock, type Row } from "../export/exported-rows.ts";
 import type { PlannedDay } from "../export/planned-days.ts";
 import type { FactBlock } from "./block-page.ts";
-import { namesOrders, rowsOfFacts, rowsWithIds } from "./fact-rows.ts";
 import { MirrorError } from "./mirror-error.ts";
-import { copyTexts, type CopyTexts, type Digested, type Lines } from "./write-facts.ts";
+import type { Digested, Lines } from "./write-facts.ts";
 
 interface DaysToRead {
   dir: string;
@@ -20,37 +17,9 @@ interface DaysToRead {
 interface Chunk {
   /** The last block in it that is left out. */
   known: Digested | undefined;
-  /** Of the others, if there are any. In the transaction that writes them, which may give ids to their orders. */
-  copied: ((client: Client) => Promise<CopyTexts>) | undefined;
-  /** How much of the files it was read from. */
-  bytes: number;
-}
-
-/** What is read before it is asked for, of the days that are written and of the next ones each. */
-const MAX_AHEAD_BYTES = 64 * 1024 * 1024;
-
-export interface DaysAhead {
-  head: number;
-  chunks: ReadableStream<Chunk>;
-}
-
-/** Begins to read at once. What is not read to its end is to be cancelled. */
-export function readAhead(days: DaysToRead): DaysAhead {
-  const source = chunksOf(days);
-  const chunks = new ReadableStream<Chunk>(
-    {
-      async pull(controller) {
-        const next = await source.next();
-        if (next.done === true) controller.close();
-        else controller.enqueue(next.value);
-      },
-      async cancel() {
-        await source.return(undefined);
-      },
-    },
-    { highWaterMark: MAX_AHEAD_BYTES, size: ({ bytes }) => bytes },
-  );
-  return { head: days.head, chunks };
+  blocks: FactBlock[];
+  /** Of the first rows of the blocks. Who takes them counts on. */
+  lines: Lines;
 }
 
 /** Throws a MirrorError for files that are not of such blocks, or longer than a day may be. */
@@ -63,39 +32,14 @@ export async function* chunksOf({
   for (const day of days) {
     // After the header.
     const lines = { offers: 2, trades: 2 };
-    for await (const { blocks, bytes } of factsOfDay(dir, day, maxDayBytes)) {
-      const last = blocks.findLast(({ number }) => number <= head);
-      // Without its rows, which would be held.
-      const known = last && { number: last.number, digest: last.digest };
-      const fresh = blocks.filter(({ number }) => number > head);
-      passOver(blocks.slice(0, blocks.length - fresh.length), lines);
-      if (fresh.length === 0) yield { known, copied: undefined, bytes: 0 };
-      else if (namesOrders(fresh)) {
-        yield { known, copied: copiedLater(fresh, lines), bytes: OBJECT_BYTES * bytes };
-      } else yield { known, copied: copiedNow(fresh, lines), bytes };
+    for await (const blocks of factsOfDay(dir, day, maxDayBytes)) {
+      const known = blocks.filter(({ number }) => number <= head);
+      for (const { offers, trades } of known) {
+        lines.offers += offers.length;
+        lines.trades += trades.length;
+      }
+      yield { known: known.at(-1), blocks: blocks.slice(known.length), lines };
     }
-  }
-}
-
-// Each is a function, so that the lines hold no blocks.
-function copiedNow(blocks: readonly FactBlock[], lines: Lines): Chunk["copied"] {
-  const texts = copyTexts(rowsWithIds(blocks, new Map()), lines);
-  return () => Promise.resolve(texts);
-}
-
-function copiedLater(blocks: readonly FactBlock[], lines: Lines): Chunk["copied"] {
-  const begin = { ...lines };
-  passOver(blocks, lines);
-  return async (client) => copyTexts(await rowsOfFacts(client, blocks), begin);
-}
-
-/** What a character of a file takes as an object's. */
-const OBJECT_BYTES = 4;
-
-function passOver(blocks: readonly FactBlock[], lines: Lines): void {
-  for (const { offers, trades } of blocks) {
-    lines.offers += offers.length;
-    lines.trades += trades.length;
   }
 }
 
@@ -108,21 +52,20 @@ export async function* factsOfDay(
   dir: string,
   day: PlannedDay,
   maxBytes: number,
-): AsyncGenerator<{ blocks: FactBlock[]; bytes: number }> {
+): AsyncGenerator<FactBlock[]> {
   try {
     let blocks: FactBlock[] = [];
-    let [held, bytes, beforeChunk] = [0, 0, 0];
+    let [held, beforeChunk] = [0, 0];
     for await (const found of blocksOfDay(dir, day, maxBytes)) {
       const block = blockOf(found);
       blocks.push(block);
-      bytes = found.bytes - beforeChunk;
       const { offers, trades, cancelled, pools } = block;
       held += 1 + offers.length + trades.length + cancelled.length + pools.length;
-      if (held < CHUNK_ROWS && bytes < CHUNK_BYTES) continue;
-      yield { blocks, bytes };
+      if (held < CHUNK_ROWS && found.bytes - beforeChunk < CHUNK_BYTES) continue;
+      yield blocks;
       [blocks, held, beforeChunk] = [[], 0, found.bytes];
     }
-    if (blocks.length > 0) yield { blocks, bytes };
+    if (blocks.length > 0) yield blocks;
   } catch (error) {
     throw new MirrorError(`${day.day}: ${errorText(error)}`, { cause: error });
   }

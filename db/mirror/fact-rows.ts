@@ -7,11 +7,7 @@ import type { FactBlock } from "./block-page.ts";
 
 /** In the transaction that writes them: an order gets its id there. Throws a MirrorError for a value that is none. */
 export async function rowsOfFacts(client: Client, blocks: readonly FactBlock[]) {
-  return rowsWithIds(blocks, await idsOf(client, blocks));
-}
-
-/** The same where they name no order, or all ids are known. */
-export function rowsWithIds(blocks: readonly FactBlock[], ids: ReadonlyMap<string, number>) {
+  const ids = await idsOf(client, blocks);
   const idOf = (name: string): number => ids.get(name) ?? value("offer", name, wholeNumber);
   return blocks.map((block) =>
     named(block.number, () => ({
@@ -50,7 +46,7 @@ export function rowsWithIds(blocks: readonly FactBlock[], ids: ReadonlyMap<strin
   );
 }
 
-export type BlockRows = ReturnType<typeof rowsWithIds>[number];
+export type BlockRows = Awaited<ReturnType<typeof rowsOfFacts>>[number];
 
 function swapOf(fact: FactBlock["offers"][number] | FactBlock["trades"][number]) {
   const row = {
@@ -113,9 +109,7 @@ function named<Made>(number: number, make: () => Made): Made {
 
 const ORDER = /^(0x[0-9a-f]{40}):(".*")$/s;
 
-/** Whether there are orders that their contract names. */
-export const namesOrders = (blocks: readonly FactBlock[]): boolean => namedOrders(blocks).size > 0;
-
+/** The orders that their contract names. */
 function namedOrders(blocks: readonly FactBlock[]) {
   const named = new Map<string, { venue: string; ref: string; block: number }>();
   for (const { number: block, offers, trades, cancelled } of blocks) {

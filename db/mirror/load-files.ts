@@ -15,7 +15,6 @@ import { download } from "./download.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 import { Origin } from "./origin.ts";
 import { MAX_REGISTRY_BYTES, registrationsOfFiles, type Registrations } from "./origin-registry.ts";
-import { readAhead, type DaysAhead } from "./day-chunks.ts";
 import { writeDays } from "./write-days.ts";
 
 /** Some thirty years of days. */
@@ -76,7 +75,7 @@ async function loadMissing(options: LoadFilesOptions): Promise<LoadedFiles> {
   if (own !== undefined) refuseOtherBasis(own, manifest.basis);
   const planned = plannedDays(manifest);
   refuseLongDays(planned, maxDayBytes);
-  const { head, missing } = await missingDays(client, planned);
+  const missing = await missingDays(client, planned);
   const last = planned.at(-1);
   await removeOthers(dir, missing);
   if (last === undefined || missing.length === 0) return { days: 0, last };
@@ -88,13 +87,11 @@ async function loadMissing(options: LoadFilesOptions): Promise<LoadedFiles> {
   try {
     let registrations: Registrations | undefined = await fetchRegistrations(last, fetching);
     const [first, ...others] = batchesOf(missing, maxDayBytes);
-    ahead = fetchAndRead(first, head, fetching);
+    ahead = fetchDays(first, fetching);
     for (const next of [...others, undefined]) {
-      const { days, failure, read }: Fetched = await ahead;
-      const end = days.at(-1)?.lastBlock ?? head;
-      // It is waited for after these days.
-      ahead = failure === undefined ? fetchAndRead(next, end, fetching) : nothing;
-      ahead.catch(() => undefined);
+      const { days, failure }: Fetched = await ahead;
+      // While these are written.
+      ahead = failure === undefined ? fetchDays(next, fetching) : nothing;
       const onWritten = async (day: PlannedDay): Promise<void> => {
         await removeDay(dir, day);
         onDay?.(day);
@@ -103,7 +100,7 @@ async function loadMissing(options: LoadFilesOptions): Promise<LoadedFiles> {
         const { basis } = manifest;
         const { signal } = options;
         const to = { client, dir, days, maxDayBytes, registrations, basis, onWritten, signal };
-        await writeDays({ ...to, ahead: read });
+        await writeDays(to);
       }
       registrations = undefined;
       if (failure !== undefined) throw failure.error;
@@ -112,13 +109,12 @@ async function loadMissing(options: LoadFilesOptions): Promise<LoadedFiles> {
     return { days: missing.length, last };
   } finally {
     stop.abort();
-    const left = await ahead.catch(() => undefined);
-    await left?.read?.chunks.cancel().catch(() => undefined);
+    await ahead;
   }
 }
 
-/** The days that the database lacks, and its last block. Throws a MirrorError that names the first day whose digest is another here. */
-async function missingDays(client: Client, planned: readonly PlannedDay[]) {
+/** The days that the database lacks. Throws a MirrorError that names the first day whose digest is another here. */
+async function missingDays(client: Client, planned: readonly PlannedDay[]): Promise<PlannedDay[]> {
   const { rows } = await client.query<{ at: string; here: string | null }>(
     `select
       listed.at - 1 as at,
@@ -146,7 +142,7 @@ async function missingDays(client: Client, planned: readonly PlannedDay[]) {
     "select max(number) as number from dex_block",
   );
   const head = heads[0]?.number ?? -1;
-  return { head, missing: planned.filter(({ lastBlock }) => lastBlock > head) };
+  return planned.filter(({ lastBlock }) => lastBlock > head);
 }
 
 function refuseLongDays(days: readonly PlannedDay[], maxBytes: number): void {
@@ -180,22 +176,11 @@ type Fetching = LoadFilesOptions & { origin: Origin };
 
 interface Fetched {
   days: PlannedDay[];
-  read?: DaysAhead | undefined;
   /** Of the day after them. */
   failure?: { error: unknown } | undefined;
 }
 
-/** `head` is the block before the days. */
-async function fetchAndRead(
-  given: readonly PlannedDay[] | undefined,
-  head: number,
-  options: Fetching,
-): Promise<Fetched> {
-  const { days, failure } = await fetchDays(given, options);
-  const { dir, maxDayBytes } = options;
-  return { days, failure, read: readAhead({ dir, days, maxDayBytes, head }) };
-}
-
+/** Never fails. */
 async function fetchDays(days: readonly PlannedDay[] = [], options: Fetching): Promise<Fetched> {
   for (const [n, { files }] of days.entries()) {
     try {

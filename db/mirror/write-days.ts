@@ -5,7 +5,7 @@ import type { Basis } from "../export/manifest.ts";
 import type { PlannedDay } from "../export/planned-days.ts";
 import { refusedByDatabase } from "../load/load-error.ts";
 import { recordFinal, recordSource, refuseOtherBasis } from "./basis.ts";
-import { chunksOf, factsOfDay, type DaysAhead } from "./day-chunks.ts";
+import { chunksOf, factsOfDay } from "./day-chunks.ts";
 import { MirrorError } from "./mirror-error.ts";
 import { register, type Registrations } from "./origin-registry.ts";
 import { refuseOtherDigests, stage, type Digested } from "./write-facts.ts";
@@ -16,8 +16,6 @@ export interface DaysToWrite {
   /** One after another. */
   days: readonly PlannedDay[];
   maxDayBytes: number;
-  /** What was read of them already. */
-  ahead: DaysAhead | undefined;
   /** Undefined where those of the files are registered. */
   registrations: Registrations | undefined;
   basis: Basis;
@@ -31,13 +29,12 @@ export interface DaysToWrite {
  * differs; the days before it are written then.
  */
 export async function writeDays(options: DaysToWrite): Promise<void> {
-  const { days, ahead } = options;
+  const { days } = options;
   try {
     await writeTogether(options);
   } catch (error) {
-    await ahead?.chunks.cancel().catch(() => undefined);
     if (!(error instanceof MirrorError) || days.length === 1) throw error;
-    for (const day of days) await writeTogether({ ...options, days: [day], ahead: undefined });
+    for (const day of days) await writeTogether({ ...options, days: [day] });
   }
 }
 
@@ -62,7 +59,7 @@ async function writeTogether(options: DaysToWrite): Promise<void> {
 }
 
 async function writeInTransaction(options: DaysToWrite): Promise<void> {
-  const { client, dir, days, maxDayBytes, ahead, registrations, basis, signal } = options;
+  const { client, dir, days, maxDayBytes, registrations, basis, signal } = options;
   // Before any other read: it sees what the writer before has committed.
   const { rows } = await client.query<{ head: number | null }>(
     "select head from ingest.take_turn()",
@@ -70,20 +67,21 @@ async function writeInTransaction(options: DaysToWrite): Promise<void> {
   const head = rows[0]?.head ?? -1;
   if (registrations !== undefined) await register(client, registrations);
   await recordSource(client, basis);
-  const isOutdated = ahead !== undefined && ahead.head !== head;
-  // Another writer has written since they were read.
-  if (isOutdated) await ahead.chunks.cancel().catch(() => undefined);
-  const read = isOutdated ? undefined : ahead?.chunks;
-  const chunks = read ?? chunksOf({ dir, days, maxDayBytes, head });
   let known: Digested | undefined;
-  let isCompared = false;
-  for await (const { known: found, copied } of chunks) {
-    signal?.throwIfAborted();
-    known = found ?? known;
-    if (copied === undefined) continue;
-    if (!isCompared && known !== undefined) await refuseOtherDigests(client, [known]);
-    isCompared = true;
-    await stage(client, await copied(client));
+  let staged: Promise<void> | undefined;
+  try {
+    for await (const chunk of chunksOf({ dir, days, maxDayBytes, head })) {
+      signal?.throwIfAborted();
+      known = chunk.known ?? known;
+      if (chunk.blocks.length === 0) continue;
+      if (staged === undefined && known !== undefined) await refuseOtherDigests(client, [known]);
+      await staged;
+      // The next chunk is read while the database takes this one.
+      staged = stage(client, chunk.blocks, chunk.lines);
+      staged.catch(() => undefined);
+    }
+  } finally {
+    await staged;
   }
   await client.query("select ingest.write_blocks()");
   const ends = days.map(({ lastBlock, digest }) => ({ number: lastBlock, digest }));
@@ -100,7 +98,7 @@ async function writeInTransaction(options: DaysToWrite): Promise<void> {
 /** Throws a MirrorError that names the first block with another digest. */
 async function nameFirst({ client, dir, days, maxDayBytes }: DaysToWrite): Promise<void> {
   for (const day of days) {
-    for await (const { blocks } of factsOfDay(dir, day, maxDayBytes)) {
+    for await (const blocks of factsOfDay(dir, day, maxDayBytes)) {
       await refuseOtherDigests(client, blocks);
     }
   }

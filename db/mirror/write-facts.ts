@@ -101,24 +101,19 @@ const STAGED: readonly Staged[] = [
   },
 ];
 
-/** What COPY gets for each staging table: bytes, which take less memory than text while they wait. */
-export type CopyTexts = readonly Buffer[];
-
-export const copyTexts = (rows: readonly BlockRows[], lines: Lines): CopyTexts =>
-  STAGED.map(({ valuesOf }) =>
-    Buffer.from(
-      rows
-        .flatMap((block) => valuesOf(block, lines))
-        .map(lineOf)
-        .join(""),
-    ),
-  );
-
 /** Copies them into the staging tables; `ingest.write_blocks` writes them in the same transaction. */
-export async function stage(client: Client, texts: CopyTexts): Promise<void> {
-  for (const [n, { table, columns }] of STAGED.entries()) {
-    const text = texts[n];
-    if (text === undefined || text.length === 0) continue;
+export async function stage(
+  client: Client,
+  blocks: readonly FactBlock[],
+  lines: Lines,
+): Promise<void> {
+  const rows = await rowsOfFacts(client, blocks);
+  for (const { table, columns, valuesOf } of STAGED) {
+    const text = rows
+      .flatMap((block) => valuesOf(block, lines))
+      .map(lineOf)
+      .join("");
+    if (text === "") continue;
     const copy = client.query(copyFrom(`copy ${table} (${columns.join(", ")}) from stdin`));
     await pipeline(Readable.from([text]), copy);
   }
