@@ -12,6 +12,7 @@ declare
   head_before constant timestamptz := (select head.time from dex_private.last_block as head);
   head dex_private.last_block;
   first_trade bigint;
+  first_minute timestamptz;
   first_hour timestamptz;
   traded integer[];
   touched integer[];
@@ -149,16 +150,38 @@ begin
   delete from dex_private.reorganisation as past
   where past.number <= (select max(newest.number) from dex_private.reorganisation as newest) - 10000;
 
-  -- The new head cuts a minute and an hour.
+  -- The new head cuts a minute and an hour: the minute is computed from its trades, the hour from its minutes.
+  first_minute := coalesce(dex_private.minute_of(head.time), '-infinity');
   first_hour := coalesce(dex_private.hour_of(head.time), '-infinity');
   delete from dex_private.period_figure as kept
   where kept.market_id = any (traded)
     and kept.minutes in (1, 60)
-    and kept.start >= first_hour;
+    and kept.start >= first_hour
+    and (kept.minutes = 60 or kept.start >= first_minute);
   insert into dex_private.period_figure
   select figure.*
-  from dex_private.figures_from(dex_private.first_trade_from(first_hour)) as figure
-  where figure.market_id = any (traded);
+  from dex_private.figures_from(dex_private.first_trade_from(first_minute)) as figure
+  where figure.market_id = any (traded)
+    and figure.minutes = 1;
+  insert into dex_private.period_figure
+  select
+    figure.market_id,
+    60,
+    first_hour,
+    sum(figure.trades),
+    sum(figure.base_amt),
+    sum(figure.quote_amt),
+    (array_agg(figure.open order by figure.start) filter (where figure.open is not null))[1],
+    max(figure.high),
+    min(figure.low),
+    (array_agg(figure.close order by figure.start desc) filter (where figure.close is not null))[1],
+    sum(figure.unpriced_trades),
+    sum(figure.unpriced_quote_amt)
+  from dex_private.period_figure as figure
+  where figure.market_id = any (traded)
+    and figure.minutes = 1
+    and figure.start >= first_hour
+  group by figure.market_id;
 
   delete from dex_private.running_sum as kept
   where kept.market_id = any (traded)
