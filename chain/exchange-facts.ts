@@ -100,10 +100,16 @@ export interface RangesFact extends Omit<Swap, "lotAmt" | "bidAmt" | "ref"> {
   tickSpacing: number;
   /** Undefined where no log of the block says it: it is that of the block before. */
   price: { sqrtPrice: bigint; tick: number; liquidity: bigint } | undefined;
-  /** What the block adds to the net liquidity of ticks. */
-  changes: ReadonlyMap<number, bigint>;
+  /** What the block adds to the liquidity of ticks. */
+  changes: ReadonlyMap<number, TickLiquidity>;
   /** The ticks that it changes with what they have then, once that is known. */
   nets?: string;
+}
+
+/** Of the ranges that begin at a tick: less that of the ranges that end there, and with it. */
+export interface TickLiquidity {
+  net: bigint;
+  gross: bigint;
 }
 
 /** A pair of tokens that the exchange lists or delists; addresses have an EIP-55 checksum. */
@@ -229,8 +235,7 @@ export interface PoolState {
 }
 
 export interface PoolTicks {
-  /** The liquidity of all ranges that end at this tick, and that of those that begin there less that of the others. */
-  at: (tick: number) => ContractCall<{ gross: bigint; net: bigint }>;
+  at: (tick: number) => ContractCall<TickLiquidity>;
   /** Of the 256 ticks from 256 × `n` × the tick spacing on, a bit of each, the lowest one first: whether ranges end there. */
   word: (n: number) => ContractCall<bigint>;
 }

@@ -144,7 +144,7 @@ class PoolAudit implements AuditSubject<string> {
       const found = ticks && (await tickDifference(pool, ticks, ask));
       if (found === undefined) return [];
       const { tick, kept, onChain } = found;
-      const reason = `the net liquidity of the tick ${tick} of the pool ${venue} is ${kept} by its logs up to block ${block.number}, and ${onChain} by the contract`;
+      const reason = `the net and gross liquidity of the tick ${tick} of the pool ${venue} are ${kept.net} and ${kept.gross} by its logs up to block ${block.number}, and ${onChain.net} and ${onChain.gross} by the contract`;
       // The log may be missing for as long as this tick was not compared.
       const key = `tick ${tick} of ${venue} after block ${auditedTo}`;
       return [{ key: venue, reason: new Contradiction(reason, 0, key) }];

@@ -5,7 +5,7 @@ import { from as copyFrom } from "pg-copy-streams";
 import type { Client } from "../db/connect.ts";
 import { checksumAddress } from "../db/load/checksum.ts";
 import { smallestUnits, type PoolRow } from "./block-rows.ts";
-import { LARGEST_BLOCK, type Fact, type RangesFact } from "./exchange-facts.ts";
+import { LARGEST_BLOCK, type Fact, type RangesFact, type TickLiquidity } from "./exchange-facts.ts";
 import { Contradiction } from "./offers-left.ts";
 
 export interface KeptState {
@@ -72,7 +72,7 @@ export async function withRanges(
   if (changed.length === 0) return facts;
   const venues = [...new Set(changed.map(({ venue }) => venue))];
   const kept = await keptStates(client, venues, upTo);
-  const nets = await keptNets(client, changed, upTo);
+  const ticks = await keptTicks(client, changed, upTo);
   return facts.map((fact) => {
     if (fact.kind !== "ranges" || !isKept(fact)) return fact;
     const { venue, block } = fact;
@@ -81,12 +81,25 @@ export async function withRanges(
     kept.set(venue, { block, has: [sqrtPrice, BigInt(tick), liquidity] });
     const changes = [...fact.changes].sort(([one], [other]) => one - other);
     const own = changes.map(([at, change]) => {
-      const net = (nets.get(`${venue} ${at}`) ?? 0n) + change;
-      nets.set(`${venue} ${at}`, net);
-      return `${at}:${net}`;
+      const { net, gross } = ticks.get(`${venue} ${at}`) ?? { net: 0n, gross: 0n };
+      const has = { net: net + change.net, gross: gross + change.gross };
+      ticks.set(`${venue} ${at}`, has);
+      return textOf(fact, at, has);
     });
     return { ...fact, price, nets: own.join(" ") };
   });
+}
+
+/** The gross liquidity is left out where all ranges begin at the tick, or all end there. */
+function textOf({ venue, block }: RangesFact, tick: number, { net, gross }: TickLiquidity): string {
+  const least = net < 0n ? -net : net;
+  if (gross < least) {
+    throw new Contradiction(
+      `the tick ${tick} of the pool ${venue} has the net liquidity ${net} and the gross liquidity ${gross} after block ${block}: a change of its liquidity is missing`,
+      0,
+    );
+  }
+  return gross === least ? `${tick}:${net}` : `${tick}:${net}:${gross}`;
 }
 
 /** Where no log of a block says the price, ranges that it is in have changed, and the price has not. */
@@ -99,21 +112,21 @@ function priceAfter({ venue, block, changes }: RangesFact, before: KeptState | u
     );
   }
   let after = liquidity;
-  for (const [at, change] of changes) if (BigInt(at) <= tick) after += change;
+  for (const [at, { net }] of changes) if (BigInt(at) <= tick) after += net;
   return { sqrtPrice, tick: Number(tick), liquidity: after };
 }
 
-/** The net liquidity of the ticks that these facts change, by pool and tick. */
-async function keptNets(
+/** The liquidity of the ticks that these facts change, by pool and tick. */
+async function keptTicks(
   client: Client,
   facts: readonly RangesFact[],
   upTo: number,
-): Promise<Map<string, bigint>> {
+): Promise<Map<string, TickLiquidity>> {
   const ticks = facts.flatMap(({ venue, changes }) =>
     [...changes.keys()].map((at) => ({ venue, at })),
   );
-  const { rows } = await client.query<{ name: string; net: string }>(
-    `select given.venue || ' ' || given.tick as name, kept.net::text as net
+  const { rows } = await client.query<{ name: string; net: string; gross: string }>(
+    `select given.venue || ' ' || given.tick as name, kept.net::text as net, kept.gross::text as gross
     from (
       select distinct *
       from unnest($1::text[], $2::integer[]) as listed (venue, tick)
@@ -122,7 +135,9 @@ async function keptNets(
     cross join lateral dex_private.pool_ticks_at(pool.venue, given.tick, given.tick, $3) as kept`,
     [ticks.map(({ venue }) => venue), ticks.map(({ at }) => at), upTo],
   );
-  return new Map(rows.map(({ name, net }) => [name, BigInt(net)]));
+  return new Map(
+    rows.map(({ name, net, gross }) => [name, { net: BigInt(net), gross: BigInt(gross) }]),
+  );
 }
 
 /** The pools that have another state after this block. */

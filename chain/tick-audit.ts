@@ -1,6 +1,6 @@
 // Compares the ticks at which the ranges of a pool end, by its logs, with those that it returns.
 import type { Client } from "../db/connect.ts";
-import type { ContractCall, PoolTicks } from "./exchange-facts.ts";
+import type { ContractCall, PoolTicks, TickLiquidity } from "./exchange-facts.ts";
 
 /** A pool, and the ticks that are compared. */
 interface TickedPool {
@@ -10,8 +10,8 @@ interface TickedPool {
   changed: readonly number[];
   /** Which words of ticks. */
   words: readonly number[];
-  /** The net liquidity of the ticks in these words at which a range has ended, by the logs. */
-  nets: ReadonlyMap<number, bigint>;
+  /** The ticks in these words at which ranges end, by the logs. */
+  ends: ReadonlyMap<number, TickLiquidity>;
 }
 
 /** How many of the ticks that have changed are compared: those that are nearest to the price. */
@@ -54,14 +54,18 @@ export async function tickedPools(
     const wordOf = (tick: number): number => Math.floor(tick / (WORD * spacing));
     const middle = wordOf(price);
     const words = [...new Set([middle - 1, middle, middle + 1, ...near.map(wordOf)])];
-    return { venue, tickSpacing: spacing, changed: near, words, nets: new Map<number, bigint>() };
+    const ends = new Map<number, TickLiquidity>();
+    return { venue, tickSpacing: spacing, changed: near, words, ends };
   });
   const listed = found.flatMap(({ words, ...pool }) => words.map((word) => ({ ...pool, word })));
-  const { rows: kept } = await client.query<{ venue: string; tick: number; net: string }>(
+  const { rows: kept } = await client.query<
+    { venue: string; tick: number } & Record<keyof TickLiquidity, string>
+  >(
     `select
       given.venue,
       kept.tick,
-      kept.net::text as net
+      kept.net::text as net,
+      kept.gross::text as gross
     from unnest($1::text[], $2::integer[], $3::integer[]) as given (venue, low, high)
     join dex_pool as pool on lower(pool.venue) = lower(given.venue)
     cross join lateral dex_private.pool_ticks_at(pool.venue, given.low, given.high, $4) as kept`,
@@ -72,14 +76,16 @@ export async function tickedPools(
       upTo,
     ],
   );
-  const nets = new Map(found.map((pool) => [pool.venue, pool.nets]));
-  for (const { venue, tick, net } of kept) nets.get(venue)?.set(tick, BigInt(net));
+  const ends = new Map(found.map((pool) => [pool.venue, pool.ends]));
+  for (const { venue, tick, net, gross } of kept) {
+    ends.get(venue)?.set(tick, { net: BigInt(net), gross: BigInt(gross) });
+  }
   return found;
 }
 
 /** The first tick that differs; undefined also where the pool does not return one. */
 export async function tickDifference(
-  { tickSpacing, changed, words, nets }: TickedPool,
+  { tickSpacing, changed, words, ends }: TickedPool,
   ticks: PoolTicks,
   ask: <T>(call: ContractCall<T>) => Promise<T | undefined>,
 ) {
@@ -91,16 +97,15 @@ export async function tickDifference(
     for (let place = 0; place < WORD; place += 1) {
       const tick = (WORD * n + place) * tickSpacing;
       const isEnd = ((bits >> BigInt(place)) & 1n) === 1n;
-      if (isEnd ? !nets.has(tick) : (nets.get(tick) ?? 0n) !== 0n) doubtful.add(tick);
+      if (isEnd !== ends.has(tick)) doubtful.add(tick);
     }
   }
   for (const tick of doubtful) {
     const returned = await ask(ticks.at(tick));
     if (returned === undefined) return undefined;
-    const kept = nets.get(tick);
-    const isUnknown = kept === undefined && returned.gross > 0n;
-    if (isUnknown || returned.net !== (kept ?? 0n)) {
-      return { tick, kept: kept ?? 0n, onChain: returned.net };
+    const kept = ends.get(tick) ?? { net: 0n, gross: 0n };
+    if (returned.net !== kept.net || returned.gross !== kept.gross) {
+      return { tick, kept, onChain: returned };
     }
   }
   return undefined;

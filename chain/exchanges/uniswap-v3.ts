@@ -1,6 +1,13 @@
 // Reads the events of Uniswap v3 pools and of the factory that makes them, and of those that have their events.
 import { parseAbi, toEventSelector, toFunctionSelector } from "viem";
-import type { ChainLog, ContractCall, Decoder, RangesFact, ReadFact } from "../exchange-facts.ts";
+import type {
+  ChainLog,
+  ContractCall,
+  Decoder,
+  RangesFact,
+  ReadFact,
+  TickLiquidity,
+} from "../exchange-facts.ts";
 import { Halt } from "../halt.ts";
 import { askTokens, presence, withInteger, wordsOf, type Tokens } from "./contract-calls.ts";
 import { tradeOf } from "./pool-trade.ts";
@@ -123,12 +130,14 @@ function factsOf(logs: readonly ChainLog[], { tokens, fee, tickSpacing }: Pool):
   const facts: ReadFact[] = [];
   let last: ChainLog | undefined;
   let price: RangesFact["price"];
-  let changes = new Map<number, bigint>();
+  let changes = new Map<number, TickLiquidity>();
   const endBlock = (): void => {
     if (last === undefined) return;
     const { block, hash, time, tx, idx } = last;
     const [lotGem, bidGem] = tokens;
-    const changed = new Map([...changes].filter(([, change]) => change !== 0n));
+    const changed = new Map(
+      [...changes].filter(([, { net, gross }]) => net !== 0n || gross !== 0n),
+    );
     // A Burn of nothing, and a range that is made and given back, change nothing.
     if (price !== undefined || changed.size > 0) {
       facts.push({
@@ -139,8 +148,9 @@ function factsOf(logs: readonly ChainLog[], { tokens, fee, tickSpacing }: Pool):
     price = undefined;
     changes = new Map();
   };
-  const add = (tick: number, change: bigint): void => {
-    changes.set(tick, (changes.get(tick) ?? 0n) + change);
+  const add = (tick: number, change: TickLiquidity): void => {
+    const { net, gross } = changes.get(tick) ?? { net: 0n, gross: 0n };
+    changes.set(tick, { net: net + change.net, gross: gross + change.gross });
   };
   for (const log of logs) {
     if (last !== undefined && last.block !== log.block) endBlock();
@@ -159,8 +169,8 @@ function factsOf(logs: readonly ChainLog[], { tokens, fee, tickSpacing }: Pool):
       if (trade !== undefined) facts.push({ ...trade, taker: args.recipient });
     } else {
       const change = eventName === "Mint" ? args.amount : -args.amount;
-      add(args.tickLower, change);
-      add(args.tickUpper, -change);
+      add(args.tickLower, { net: change, gross: change });
+      add(args.tickUpper, { net: -change, gross: change });
       if (price !== undefined && args.tickLower <= price.tick && price.tick < args.tickUpper) {
         price = { ...price, liquidity: price.liquidity + change };
       }

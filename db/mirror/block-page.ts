@@ -85,10 +85,10 @@ export const factBlock = z
           nets: z
             .string()
             .max(100_000)
-            .regex(/^(-?\d{1,6}:-?\d{1,50}( -?\d{1,6}:-?\d{1,50})*)?$/)
+            .regex(/^(-?\d{1,6}:-?\d{1,50}(:\d{1,50})?( -?\d{1,6}:-?\d{1,50}(:\d{1,50})?)*)?$/)
             .nullable()
             .describe(
-              "Each tick whose net liquidity the block changed, with what it has after it.",
+              "Each tick whose liquidity the block changed, with its net liquidity after it, and its gross liquidity where ranges begin and end there.",
             ),
         }),
       )

@@ -75,8 +75,8 @@ const matching =
 
 const units = matching(/^\d{1,49}$/, "an integer of at most 49 digits");
 const nets = matching(
-  /^(-?\d{1,6}:-?\d{1,50}( -?\d{1,6}:-?\d{1,50})*)?$/,
-  "ticks with their net liquidity, as -60:1000 60:-1000",
+  /^(-?\d{1,6}:-?\d{1,50}(:\d{1,50})?( -?\d{1,6}:-?\d{1,50}(:\d{1,50})?)*)?$/,
+  "ticks with their net liquidity, and the gross liquidity of some, as -60:1000 0:400:1600 60:-1400",
 );
 
 type Read<Made> = (text: string) => Made;

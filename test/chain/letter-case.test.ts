@@ -80,20 +80,23 @@ it("reads the tokens of a pool with their checksum", async () => {
 it("finds the state and the ticks of a pool", async () => {
   expect((await keptStates(client, [POOL])).get(POOL)).toMatchObject({ block: blockAt(3) });
   expect((await keptStates(client, [DAI])).get(DAI)?.has).toEqual([2n * 10n ** 18n, 10n ** 18n]);
-  const changes = new Map([[60, -2n]]);
+  const changes = new Map([
+    [-60, { net: -5n, gross: -5n }],
+    [60, { net: 6n, gross: 6n }],
+  ]);
   const own = { changes, fee: 3000, tickSpacing: 60, price: undefined };
   const fact: RangesFact = { ...SWAP, ...own, kind: "ranges", venue: POOL };
   expect(await withRanges(client, [fact], decimalsOf)).toMatchObject([
-    { nets: "60:-7", price: { liquidity: 5n } },
+    { nets: "-60:0 60:1:11", price: { liquidity: 0n } },
   ]);
   expect((await changedPools(client, 0)).sort()).toEqual([DAI, POOL].sort());
   const span = { after: 0, upTo: blockAt(3) };
   expect(await tickedPools(client, [{ venue: POOL, tick: 1 }], span)).toMatchObject([
     {
       ...{ venue: POOL, changed: [60, -60] },
-      nets: new Map([
-        [-60, 5n],
-        [60, -5n],
+      ends: new Map([
+        [-60, { net: 5n, gross: 5n }],
+        [60, { net: -5n, gross: 5n }],
       ]),
     },
   ]);

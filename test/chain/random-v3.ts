@@ -71,13 +71,16 @@ export async function deployV3(chain: TestChain): Promise<PlayedV3> {
       assert.deepEqual(kept, [
         { sqrt_price: String(sqrtPrice), tick, liquidity: String(liquidity) },
       ]);
-      const { rows: ticks } = await owner.query<{ tick: number; net: string }>(
-        "select tick, net::text from dex_private.pool_ticks_at($1, -887272, 887272, 2147483647)",
+      const { rows: ticks } = await owner.query<{ tick: number; liquidity: string[] }>(
+        `select listed.tick, array[kept.gross, kept.net]::text[] as liquidity
+        from (select distinct tick from dex_private.pool_tick where venue = $1) as listed
+        left join dex_private.pool_ticks_at($1, -887272, 887272, 2147483647) as kept using (tick)
+        order by listed.tick`,
         [address],
       );
-      for (const { tick: at, net } of ticks) {
-        const [, own] = await pools.read<[bigint, bigint]>(address, "ticks", [at]);
-        assert.deepEqual([at, net], [at, String(own)]);
+      for (const { tick: at, liquidity: has } of ticks) {
+        const [gross, net] = await pools.read<[bigint, bigint]>(address, "ticks", [at]);
+        assert.deepEqual([at, has], [at, gross === 0n ? [null, null] : [gross, net].map(String)]);
       }
 
       if (liquidity === 0n) continue;
@@ -132,7 +135,7 @@ export async function deployV3(chain: TestChain): Promise<PlayedV3> {
     const own = ranges.get(address) ?? [];
     ranges.set(address, own);
     const known = own[random(Math.max(own.length, 1))];
-    switch (random(9)) {
+    switch (random(14)) {
       case 0:
       case 1:
       case 2: {
@@ -154,6 +157,20 @@ export async function deployV3(chain: TestChain): Promise<PlayedV3> {
         );
       case 4:
         return pools.send(account, pools.user, "flash", [address, 1000n, 7n]);
+      case 5:
+      case 6: {
+        // All of a range, so that its ticks may be empty.
+        const liquidity = known && (await pools.liquidityOf(address, known));
+        return liquidity && pools.burn(account, address, known, liquidity);
+      }
+      case 7: {
+        // As much as a range has, from where it ends on.
+        const liquidity = known && (await pools.liquidityOf(address, known));
+        if (!liquidity) return undefined;
+        const range = [known[1], known[1] + pool.tickSpacing] as const;
+        own.push(range);
+        return pools.mint(account, address, range, liquidity);
+      }
       default: {
         // By up to 1.5 % of the square root of the price, in or out; less where there is more liquidity on the way.
         const sellsFirst = random(2) === 0;

@@ -93,6 +93,15 @@ it("has what the contracts say after random swaps, ranges and reorganisations, a
   for (const [block, book] of books) expect(await bookAt(block)).toEqual(book);
   expect(await verify(await database.connect("dex_owner"))).toEqual([]);
 
+  const { rows } = await database.owner.query<{ empty: number; even: number }>(
+    `select
+      count(*) filter (where gross = 0)::integer as empty,
+      count(*) filter (where net = 0 and gross > 0)::integer as even
+    from dex_private.pool_tick`,
+  );
+  expect(rows[0]!.empty).toBeGreaterThan(1);
+  expect(rows[0]!.even).toBeGreaterThan(1);
+
   const trades = await play.trades();
   expect(trades.length).toBeGreaterThan(20);
   expect(await tradesOf(database)).toEqual(trades);

@@ -95,7 +95,13 @@ const logsOf = (...blocks: Event[][]): ChainLog[] =>
 const factsOf = (...blocks: Event[][]) => pool.decode(logsOf(...blocks));
 const statesOf = (...blocks: Event[][]): unknown[] =>
   factsOf(...blocks).map((fact) =>
-    fact.kind === "ranges" ? [fact.block, fact.price, [...fact.changes]] : fact.kind,
+    fact.kind === "ranges"
+      ? [
+          fact.block,
+          fact.price,
+          [...fact.changes].map(([tick, { net, gross }]) => [tick, net, gross]),
+        ]
+      : fact.kind,
   );
 
 it.each([
@@ -125,14 +131,16 @@ it("a block has its last price, and what its ranges add to the ticks that they e
       // Nothing is burnt; and what is made is given back.
       [burn(20, 30, 0n)],
       [mint(0, 10, 6n), burn(0, 10, 6n)],
+      // As much begins at 20 as ends there.
+      [mint(10, 20, 6n), mint(20, 30, 6n)],
     ),
   ).toEqual([
     [
       1,
       { sqrtPrice: ONE, tick: 0, liquidity: 70n },
       [
-        [-10, 70n],
-        [10, -70n],
+        [-10, 70n, 70n],
+        [10, -70n, 70n],
       ],
     ],
     "trade",
@@ -141,19 +149,28 @@ it("a block has its last price, and what its ranges add to the ticks that they e
       { sqrtPrice: priceAt(-20), tick: -20, liquidity: 905n },
       // -20 begins 5, and ends the 3 that are no more; 10 ends 5.
       [
-        [-20, 8n],
-        [10, -5n],
-        [-10, 8n],
-        [0, -8n],
-        [-40, -3n],
+        [-20, 8n, 2n],
+        [10, -5n, 5n],
+        [-10, 8n, 8n],
+        [0, -8n, 8n],
+        [-40, -3n, -3n],
       ],
     ],
     [
       3,
       undefined,
       [
-        [20, 4n],
-        [30, -4n],
+        [20, 4n, 4n],
+        [30, -4n, 4n],
+      ],
+    ],
+    [
+      6,
+      undefined,
+      [
+        [10, 6n, 6n],
+        [20, 0n, 12n],
+        [30, -6n, 6n],
       ],
     ],
   ]);
@@ -300,6 +317,7 @@ describe("an indexer", () => {
     // The price falls through -10: 5 and 6 are left of 70, 5 and 6.
     const more = Array.from({ length: 40 }, (): Act[] => []);
     more[2] = [act([swap(3n, -2n, -15, 11n)], POOL), act([burn(-20, 0, 5n)], POOL)];
+    more[3] = [act([mint(20, 40, 6n)], POOL)];
     const acts = Array.from({ length: 40 }, (): Act[] => []);
     node.blocks = chainOf([...acts, ...more], "", node.blocks);
     node.finalized = 79;
@@ -313,6 +331,7 @@ describe("an indexer", () => {
       `2 ${ONE} 0 70 -10:70 10:-70`,
       `4 ${ONE} 0 76 -20:11 0:-5 20:-6`,
       `42 ${priceAt(-15)} -15 6 -20:6 0:0`,
+      `43 ${priceAt(-15)} -15 6 20:0:12 40:-6`,
     ]);
     expect(indexing.events.filter(({ event }) => event === "failure")).toEqual([]);
   });
@@ -351,27 +370,37 @@ describe("an indexer", () => {
   );
 
   it.each([
-    ["a range beside the price", { 4: [mint(20, 30, 8n)] }, "tick 20", "0", "8"],
+    ["a range beside the price", { 4: [mint(20, 30, 8n)] }, "tick 20", "0 and 0", "8 and 8"],
     [
       "more of a range beside the price",
       { 2: [mint(20, 30, 5n)], 4: [mint(20, 30, 8n)] },
       "tick 20",
-      "5",
-      "13",
+      "5 and 5",
+      "13 and 13",
     ],
     [
       "the end of a range beside the price",
       { 2: [mint(-30, -20, 8n)], 4: [burn(-30, -20, 8n)] },
       "tick -20",
-      "-8",
-      "0",
+      "-8 and 8",
+      "0 and 0",
+    ],
+    [
+      "what makes one of two ranges that meet",
+      {
+        2: [mint(20, 30, 8n), mint(30, 40, 8n)],
+        4: [burn(20, 30, 8n), burn(30, 40, 8n), mint(20, 40, 8n)],
+      },
+      "tick 30",
+      "0 and 16",
+      "0 and 0",
     ],
     [
       "a range that is far away, near the end of a later one",
       { 4: [mint(50_000, 90_000, 8n)], 30: [mint(50_010, 90_010, 1n)] },
       "tick 50000",
-      "0",
-      "8",
+      "0 and 0",
+      "8 and 8",
     ],
   ])(
     "halts where %s is missing, which the pool's ticks show",
@@ -380,7 +409,7 @@ describe("an indexer", () => {
       const begun = [initialize(), mint(-10, 10, 70n), ...(events[2] ?? [])];
       await serve({ ...events, 2: begun }, 4);
       await expect(start().ended).rejects.toThrow(
-        `the net liquidity of the ${tick} of the pool ${NAME} is ${kept} by its logs up to block 39, and ${onChain} by the contract. The database has what is certain, the blocks up to none.`,
+        `the net and gross liquidity of the ${tick} of the pool ${NAME} are ${kept} by its logs up to block 39, and ${onChain} by the contract. The database has what is certain, the blocks up to none.`,
       );
     },
   );
@@ -415,6 +444,21 @@ describe("an indexer", () => {
     );
     await expect(start().ended).rejects.toThrow(
       `the pool ${NAME} has the liquidity 8 at tick 25 after block 30, and 0 by its ticks: a change of its liquidity is missing`,
+    );
+  });
+
+  it("halts where more of a range is burned than was made", async () => {
+    says = [];
+    await serve(
+      {
+        2: [initialize(), mint(-10, 10, 70n)],
+        4: [mint(20, 30, 8n)],
+        30: [burn(20, 30, 8n)],
+      },
+      4,
+    );
+    await expect(start().ended).rejects.toThrow(
+      `the tick 20 of the pool ${NAME} has the net liquidity -8 and the gross liquidity -8 after block 30: a change of its liquidity is missing`,
     );
   });
 

@@ -1,5 +1,14 @@
 // Uniswap's own v3 contracts on a test chain: each method sends one transaction from an account, by its index.
-import { encodeFunctionData, parseAbi, zeroAddress, type Abi, type Address, type Hash } from "viem";
+import {
+  encodeFunctionData,
+  encodePacked,
+  keccak256,
+  parseAbi,
+  zeroAddress,
+  type Abi,
+  type Address,
+  type Hash,
+} from "viem";
 import type { TestChain } from "./chain.ts";
 import { shipped } from "./shipped.ts";
 
@@ -16,6 +25,7 @@ export const V3_ABI = parseAbi([
   "function slot0() view returns (uint160, int24, uint16, uint16, uint16, uint8, bool)",
   "function liquidity() view returns (uint128)",
   "function ticks(int24) view returns (uint128, int128, uint256, uint256, int56, uint160, uint32, bool)",
+  "function positions(bytes32) view returns (uint128, uint256, uint256, uint128, uint128)",
   "function give(address, uint256)",
   "function mint(address, int24, int24, uint128)",
   "function burn(address, int24, int24, uint128)",
@@ -92,6 +102,13 @@ export class V3Pools {
   async priceOf(pool: Address): Promise<PoolPrice> {
     const [sqrtPrice, tick] = await this.read<[bigint, number]>(pool, "slot0");
     return { sqrtPrice, tick, liquidity: await this.read(pool, "liquidity") };
+  }
+
+  /** What the user has in a range. */
+  async liquidityOf(pool: Address, range: readonly [number, number]): Promise<bigint> {
+    const key = keccak256(encodePacked(["address", "int24", "int24"], [this.user, ...range]));
+    const [liquidity] = await this.read<[bigint]>(pool, "positions", [key]);
+    return liquidity;
   }
 
   create(account: number, tokens: readonly [Address, Address], fee: number): Promise<Hash> {

@@ -4,6 +4,7 @@ import { openClient } from "../database.ts";
 import { compareDigests } from "../digests.ts";
 import { anAddress, blockAt, DAI, hours, registerMarkets, WETH } from "../factories.ts";
 import { useDatabase } from "../served.ts";
+import { writeStaged } from "./staged-pools.ts";
 
 const database = useDatabase();
 beforeEach(async () => {
@@ -28,21 +29,8 @@ const writePools = (hour: number, pools: unknown): Promise<unknown> =>
     ...[blockAt(hour), hours(hour), JSON.stringify(pools)],
   ]);
 
-async function stagePools(given: { hour: number; pool: object }[]): Promise<void> {
-  const client = await database.connect("dex_writer");
-  await client.query("begin");
-  for (const { hour, pool } of given) {
-    const row = { ...pool, block: blockAt(hour), time: hours(hour) };
-    await client.query(
-      `insert into ingest.staged_pool (${Object.keys(row).join(", ")})
-      select ${Object.keys(row).join(", ")}
-      from json_populate_record(null::ingest.staged_pool, $1)`,
-      [JSON.stringify(row)],
-    );
-  }
-  await client.query("select ingest.write_blocks()");
-  await client.query("commit");
-}
+const stagePools = (given: { hour: number; pool: object }[]): Promise<void> =>
+  writeStaged(database, given);
 
 const states = async (): Promise<string[]> => {
   const { rows } = await database.owner.query<{ row: string }>(
@@ -75,7 +63,7 @@ it("has the price, liquidity and ticks of a pool after each block, and takes the
   await writePools(1, [aRangedPool()]);
   // The price has risen through the end of that range into one of 7 from 60 to 120, and back to tick 0.
   await stagePools([
-    { hour: 2, pool: aRangedPool({ liquidity: "5", nets: "60:2 120:-7" }) },
+    { hour: 2, pool: aRangedPool({ liquidity: "5", nets: "60:2:12 120:-7" }) },
     { hour: 3, pool: aRangedPool({ tick: 60, liquidity: "7", nets: "" }) },
   ]);
   await writePools(4, [aRangedPool({ tick: 120, liquidity: "0", nets: "" })]);
@@ -83,11 +71,11 @@ it("has the price, liquidity and ticks of a pool after each block, and takes the
   const ticks = async () =>
     (
       await database.owner.query<{ row: string }>(
-        "select concat_ws(' ', tick, block / 3600, net) as row from dex_private.pool_tick order by tick, block",
+        "select concat_ws(' ', tick, block / 3600, net, gross) as row from dex_private.pool_tick order by tick, block",
       )
     ).rows.map(({ row }) => row);
-  const first = ["-60 1 5", "60 1 -5"];
-  expect(await ticks()).toEqual(["-60 1 5", "60 1 -5", "60 2 2", "120 2 -7"]);
+  const first = ["-60 1 5 5", "60 1 -5 5"];
+  expect(await ticks()).toEqual(["-60 1 5 5", "60 1 -5 5", "60 2 2 12", "120 2 -7 7"]);
   const owner = await database.connect("dex_owner");
   expect(await verify(owner)).toEqual([]);
   await compareDigests(owner);
@@ -117,7 +105,8 @@ it.each([
   ["tick", "1"],
   ["liquidity", "liquidity + 1"],
   ["nets", "nets || ' 180:0'"],
-])("another digest follows from another %s of ranges", async (column, value) => {
+  ["gross liquidity", "nets || ':7'", "nets"],
+])("another digest follows from another %s of ranges", async (what, value, column = what) => {
   await writePools(1, [aRangedPool()]);
   await database.owner.query(`update dex_pool_state set ${column} = ${value}`);
   await expect(compareDigests(database.owner)).rejects.toThrow(`block ${blockAt(1)} has the`);
@@ -152,6 +141,13 @@ it.each([
   ["another text", [aRangedPool({ nets: "60,1" })], 'nets is "60,1": it must be ticks in their'],
   ["a tick twice", [aRangedPool({ nets: "60:1 60:2" })], "must be ticks from -887272 to 887272"],
   ["another order", [aRangedPool({ nets: "60:-5 -60:5" })], "in their order, each once"],
+  ...["-60:5:5", "-60:5:3", "-60:5:-7", "-60:5:6", "-60:5:", "-60:5:07", "-60:5:7:7"].map(
+    (tick): [string, unknown, string] => [
+      `the tick ${tick}`,
+      [aRangedPool({ nets: `${tick} 60:-5` })],
+      "ticks",
+    ],
+  ),
   ["a far tick", [aRangedPool({ nets: "-60:5 887273:-5" })], "in their order, each once"],
   [
     "liquidity that its ticks do not have",

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:5ea9a09e04c350f840e51496264e0821303cadf9
+--! Hash: sha1:d4fb927f1943678c09ae049006776ab90b7d406c
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -539,7 +539,7 @@ comment on column dex_pool_state.reserve1 is 'Amount of its second token, in who
 comment on column dex_pool_state.sqrt_price is 'The square root of its price, times 2^96: of the second token per first one, in their smallest units.';
 comment on column dex_pool_state.tick is 'Its tick: the price is from 1.0001^tick to below 1.0001^(tick + 1), or 1.0001^(tick + 1) where it has come down to it.';
 comment on column dex_pool_state.liquidity is 'The liquidity of all ranges that the tick is in. It is the root of the product of both amounts that it stands for, in the smallest units.';
-comment on column dex_pool_state.nets is 'The ticks whose net liquidity the block changed, in their order, each with what it has after the block, as `-60:1000 60:-1000`.';
+comment on column dex_pool_state.nets is 'The ticks whose liquidity the block changed, in their order, each with its net liquidity after the block, as `-60:1000 60:-1000`. Where ranges begin and end at a tick, its gross liquidity follows: `0:400:1600`. A tick where none is left has `60:0`.';
 grant select on dex_pool_state to dex_reader, dex_writer;
 
 create function dex_private.pool_state_at(venue text, block integer) returns setof public.dex_pool_state
@@ -1538,17 +1538,18 @@ end
 $$;
 comment on function dex_private.leave_past_books(integer[]) is 'Removes these offers from the books of the past, before what ended them is undone.';
 
--- The net liquidity of the ticks of pools, after each block that changed it.
+-- The liquidity of the ticks of pools, after each block that changed it.
 
 create table dex_private.pool_tick (
   venue text not null,
   tick integer not null,
   block integer not null,
   net numeric not null,
+  gross numeric not null,
   -- Serves the ticks around a price, and each as of a block.
   constraint pool_tick_pkey primary key (venue, tick, block)
 );
-comment on table dex_private.pool_tick is 'Each tick of a pool with liquidity in ranges, after each block that changed it. It has the liquidity of the ranges that begin there, less that of those that end there.';
+comment on table dex_private.pool_tick is 'Each tick of a pool with liquidity in ranges, after each block that changed it. Its net liquidity is that of the ranges that begin there, less that of those that end there; its gross liquidity is the sum of both.';
 grant select on dex_private.pool_tick to dex_reader, dex_writer;
 
 create view dex_private.derived_pool_tick as
@@ -1556,14 +1557,15 @@ select
   state.venue,
   split_part(given.pair, ':', 1)::integer as tick,
   state.block,
-  split_part(given.pair, ':', 2)::numeric as net
+  split_part(given.pair, ':', 2)::numeric as net,
+  coalesce(nullif(split_part(given.pair, ':', 3), '')::numeric, abs(split_part(given.pair, ':', 2)::numeric)) as gross
 from public.dex_pool_state as state
 cross join lateral string_to_table(state.nets, ' ') as given (pair)
 where state.nets <> '';
 comment on view dex_private.derived_pool_tick is 'The correct rows of pool_tick.';
 
 create function dex_private.pool_ticks_at(venue text, low integer, high integer, block integer)
-returns table (tick integer, net numeric)
+returns table (tick integer, net numeric, gross numeric)
 language sql stable
 rows 20
 as $$
@@ -1591,10 +1593,13 @@ as $$
   )
   select
     known.tick,
-    latest.net
+    latest.net,
+    latest.gross
   from known
   cross join lateral (
-    select kept.net
+    select
+      kept.net,
+      kept.gross
     from dex_private.pool_tick as kept
     where kept.venue = pool_ticks_at.venue
       and kept.tick = known.tick
@@ -1602,8 +1607,10 @@ as $$
     order by kept.block desc
     limit 1
   ) as latest
+  -- A contract has no tick where nothing is left: only the others end a step of a swap.
+  where latest.gross > 0
 $$;
-comment on function dex_private.pool_ticks_at(text, integer, integer, integer) is 'The net liquidity of the ticks of a pool from one to another, both included, after this block.';
+comment on function dex_private.pool_ticks_at(text, integer, integer, integer) is 'The ticks of a pool from one to another, both included, at which ranges ended after this block.';
 grant execute on function dex_private.pool_ticks_at(text, integer, integer, integer) to dex_reader, dex_writer;
 
 -- The liquidity of a pool is the sum of what its ticks up to the present one have. It changes by what the block changes there, and by
@@ -3401,7 +3408,7 @@ join (
     ('integer', '^"?(0|[1-9][0-9]*)"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
     ('units', '^"(0|[1-9][0-9]*)"$', 3, 51, 1461501637330902918203684832716283019655932542976, 0, 'a decimal string of an integer from 0 to below 2^160'),
     ('tick', '^"?(0|-?[1-9][0-9]*)"?$', 1, 9, 887273, 0, 'an integer from -887272 to 887272'),
-    ('nets', '^"(-?[0-9]+:-?[0-9]+( -?[0-9]+:-?[0-9]+)*)?"$', 2, 100000, null, null, 'ticks in their order, each with its net liquidity, as "-60:1000 60:-1000"'),
+    ('nets', '^"(-?[0-9]+:-?[0-9]+(:[0-9]+)?( -?[0-9]+:-?[0-9]+(:[0-9]+)?)*)?"$', 2, 100000, null, null, 'ticks in their order, each with its net liquidity, and its gross liquidity where that is more, as "-60:1000 0:400:1600 60:-1400"'),
     ('id', '^"?[1-9][0-9]*"?$', 1, 18, 4503599627370496, 0, 'an integer from 1 to 4503599627370495'),
     ('address', '^"0x[0-9a-fA-F]+"$', 44, 44, null, null, '0x and 40 hex digits'),
     ('hash', '^"0x[0-9a-f]+"$', 68, 68, null, null, '0x and 64 hex digits in lower case'),
@@ -4192,7 +4199,7 @@ begin
         format('pools: the tick of the pool %s is %s: it must be an integer from -887272 to 887272', listed.venue, listed.tick)
       when listed.tick_spacing = 0 or listed.sqrt_price = 0 then
         format('pools: the pool %s has the tick_spacing %s and the sqrt_price %s: both must be above 0', listed.venue, listed.tick_spacing, listed.sqrt_price)
-      else format('pools: the nets of the pool %s are %s: they must be ticks from -887272 to 887272 in their order, each once and with its net liquidity, as -60:1000 60:-1000', listed.venue, left(listed.nets, 90))
+      else format('pools: the nets of the pool %s are %s: they must be ticks from -887272 to 887272 in their order, each once and with its net liquidity, and its gross liquidity where that is more, as -60:1000 0:400:1600 60:-1400', listed.venue, left(listed.nets, 90))
     end
     from (
       select
@@ -4206,15 +4213,17 @@ begin
           when pools.nets is not null then
             coalesce(
               (
-                select string_agg(net.tick || ':' || net.net, ' ' order by net.tick)
+                select string_agg(concat_ws(':', net.tick, net.net, net.gross), ' ' order by net.tick)
                 from (
                   select distinct
                     split_part(each.pair, ':', 1)::numeric as tick,
-                    split_part(each.pair, ':', 2)::numeric as net
+                    split_part(each.pair, ':', 2)::numeric as net,
+                    nullif(split_part(each.pair, ':', 3), '')::numeric as gross
                   from string_to_table(pools.nets, ' ') as each (pair)
                   where pools.nets <> ''
                 ) as net
                 where net.tick between -887272 and 887272
+                  and (net.gross is null or net.gross > abs(net.net) and (net.gross - net.net) % 2 = 0)
                 having count(*) = count(distinct net.tick)
               ),
               ''
@@ -6470,8 +6479,10 @@ as $$
         near.net,
         case when rises then near.tick else -near.tick end as place
       from (
-        select *
-        from dex_private.pool_ticks_at(pool_ranges.venue, pool_ranges.tick - 250, pool_ranges.tick + 250, pool_ranges.block)
+        select
+          ticks.tick,
+          ticks.net
+        from dex_private.pool_ticks_at(pool_ranges.venue, pool_ranges.tick - 250, pool_ranges.tick + 250, pool_ranges.block) as ticks
         union all
         -- A contract looks for the next tick among 256 at once, and rounds at their end too.
         select

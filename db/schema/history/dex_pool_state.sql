@@ -33,7 +33,7 @@ comment on column dex_pool_state.reserve1 is 'Amount of its second token, in who
 comment on column dex_pool_state.sqrt_price is 'The square root of its price, times 2^96: of the second token per first one, in their smallest units.';
 comment on column dex_pool_state.tick is 'Its tick: the price is from 1.0001^tick to below 1.0001^(tick + 1), or 1.0001^(tick + 1) where it has come down to it.';
 comment on column dex_pool_state.liquidity is 'The liquidity of all ranges that the tick is in. It is the root of the product of both amounts that it stands for, in the smallest units.';
-comment on column dex_pool_state.nets is 'The ticks whose net liquidity the block changed, in their order, each with what it has after the block, as `-60:1000 60:-1000`.';
+comment on column dex_pool_state.nets is 'The ticks whose liquidity the block changed, in their order, each with its net liquidity after the block, as `-60:1000 60:-1000`. Where ranges begin and end at a tick, its gross liquidity follows: `0:400:1600`. A tick where none is left has `60:0`.';
 grant select on dex_pool_state to dex_reader, dex_writer;
 
 create function dex_private.pool_state_at(venue text, block integer) returns setof public.dex_pool_state

@@ -18,7 +18,7 @@ begin
         format('pools: the tick of the pool %s is %s: it must be an integer from -887272 to 887272', listed.venue, listed.tick)
       when listed.tick_spacing = 0 or listed.sqrt_price = 0 then
         format('pools: the pool %s has the tick_spacing %s and the sqrt_price %s: both must be above 0', listed.venue, listed.tick_spacing, listed.sqrt_price)
-      else format('pools: the nets of the pool %s are %s: they must be ticks from -887272 to 887272 in their order, each once and with its net liquidity, as -60:1000 60:-1000', listed.venue, left(listed.nets, 90))
+      else format('pools: the nets of the pool %s are %s: they must be ticks from -887272 to 887272 in their order, each once and with its net liquidity, and its gross liquidity where that is more, as -60:1000 0:400:1600 60:-1400', listed.venue, left(listed.nets, 90))
     end
     from (
       select
@@ -32,15 +32,17 @@ begin
           when pools.nets is not null then
             coalesce(
               (
-                select string_agg(net.tick || ':' || net.net, ' ' order by net.tick)
+                select string_agg(concat_ws(':', net.tick, net.net, net.gross), ' ' order by net.tick)
                 from (
                   select distinct
                     split_part(each.pair, ':', 1)::numeric as tick,
-                    split_part(each.pair, ':', 2)::numeric as net
+                    split_part(each.pair, ':', 2)::numeric as net,
+                    nullif(split_part(each.pair, ':', 3), '')::numeric as gross
                   from string_to_table(pools.nets, ' ') as each (pair)
                   where pools.nets <> ''
                 ) as net
                 where net.tick between -887272 and 887272
+                  and (net.gross is null or net.gross > abs(net.net) and (net.gross - net.net) % 2 = 0)
                 having count(*) = count(distinct net.tick)
               ),
               ''

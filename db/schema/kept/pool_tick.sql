@@ -1,14 +1,15 @@
--- The net liquidity of the ticks of pools, after each block that changed it.
+-- The liquidity of the ticks of pools, after each block that changed it.
 
 create table dex_private.pool_tick (
   venue text not null,
   tick integer not null,
   block integer not null,
   net numeric not null,
+  gross numeric not null,
   -- Serves the ticks around a price, and each as of a block.
   constraint pool_tick_pkey primary key (venue, tick, block)
 );
-comment on table dex_private.pool_tick is 'Each tick of a pool with liquidity in ranges, after each block that changed it. It has the liquidity of the ranges that begin there, less that of those that end there.';
+comment on table dex_private.pool_tick is 'Each tick of a pool with liquidity in ranges, after each block that changed it. Its net liquidity is that of the ranges that begin there, less that of those that end there; its gross liquidity is the sum of both.';
 grant select on dex_private.pool_tick to dex_reader, dex_writer;
 
 create view dex_private.derived_pool_tick as
@@ -16,14 +17,15 @@ select
   state.venue,
   split_part(given.pair, ':', 1)::integer as tick,
   state.block,
-  split_part(given.pair, ':', 2)::numeric as net
+  split_part(given.pair, ':', 2)::numeric as net,
+  coalesce(nullif(split_part(given.pair, ':', 3), '')::numeric, abs(split_part(given.pair, ':', 2)::numeric)) as gross
 from public.dex_pool_state as state
 cross join lateral string_to_table(state.nets, ' ') as given (pair)
 where state.nets <> '';
 comment on view dex_private.derived_pool_tick is 'The correct rows of pool_tick.';
 
 create function dex_private.pool_ticks_at(venue text, low integer, high integer, block integer)
-returns table (tick integer, net numeric)
+returns table (tick integer, net numeric, gross numeric)
 language sql stable
 rows 20
 as $$
@@ -51,10 +53,13 @@ as $$
   )
   select
     known.tick,
-    latest.net
+    latest.net,
+    latest.gross
   from known
   cross join lateral (
-    select kept.net
+    select
+      kept.net,
+      kept.gross
     from dex_private.pool_tick as kept
     where kept.venue = pool_ticks_at.venue
       and kept.tick = known.tick
@@ -62,8 +67,10 @@ as $$
     order by kept.block desc
     limit 1
   ) as latest
+  -- A contract has no tick where nothing is left: only the others end a step of a swap.
+  where latest.gross > 0
 $$;
-comment on function dex_private.pool_ticks_at(text, integer, integer, integer) is 'The net liquidity of the ticks of a pool from one to another, both included, after this block.';
+comment on function dex_private.pool_ticks_at(text, integer, integer, integer) is 'The ticks of a pool from one to another, both included, at which ranges ended after this block.';
 grant execute on function dex_private.pool_ticks_at(text, integer, integer, integer) to dex_reader, dex_writer;
 
 -- The liquidity of a pool is the sum of what its ticks up to the present one have. It changes by what the block changes there, and by

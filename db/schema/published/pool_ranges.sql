@@ -51,8 +51,10 @@ as $$
         near.net,
         case when rises then near.tick else -near.tick end as place
       from (
-        select *
-        from dex_private.pool_ticks_at(pool_ranges.venue, pool_ranges.tick - 250, pool_ranges.tick + 250, pool_ranges.block)
+        select
+          ticks.tick,
+          ticks.net
+        from dex_private.pool_ticks_at(pool_ranges.venue, pool_ranges.tick - 250, pool_ranges.tick + 250, pool_ranges.block) as ticks
         union all
         -- A contract looks for the next tick among 256 at once, and rounds at their end too.
         select

@@ -215,7 +215,7 @@ describe("of days", () => {
       { ...pool, venue: anAddress("reserves"), reserve0: "2000.5", reserve1: "1" },
       {
         ...{ ...pool, venue: anAddress("ranges"), tick_spacing: 60, tick: 0, liquidity: "5" },
-        ...{ sqrt_price: String(2n ** 96n), nets: "-60:5 60:-5" },
+        ...{ sqrt_price: String(2n ** 96n), nets: "-60:5 0:0:4 60:-5" },
       },
     ];
     const after = [{ ...pools[1], tick: -1, nets: "" }];
@@ -241,7 +241,7 @@ describe("of days", () => {
         .sort(),
     ).toEqual([
       ["", "", "3000", "60", String(2n ** 96n), "-1", "5", ""],
-      ["", "", "3000", "60", String(2n ** 96n), "0", "5", "-60:5 60:-5"],
+      ["", "", "3000", "60", String(2n ** 96n), "0", "5", "-60:5 0:0:4 60:-5"],
       ["2000.5", "1", "3000", "", "", "", "", ""],
     ]);
     const [day] = (await readManifest(dir))!.days;

@@ -35,7 +35,7 @@ const HUGE = "123456789012345678901.000000000000000001";
 
 const NETS = [
   "-60:5000000000000000000 60:-5000000000000000000",
-  "60:2000000000000000000 120:-7000000000000000000",
+  "60:2000000000000000000:12000000000000000000 120:-7000000000000000000",
 ];
 /** With liquidity in ranges: at a price of 1, and then in the range above. */
 const RANGED = { venue: anAddress("ranges"), gem0: WETH, gem1: DAI, fee: 500, tick_spacing: 60 };
