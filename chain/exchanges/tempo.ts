@@ -27,6 +27,8 @@ const createdAbi = parseAbi([CREATED]);
 const abi = parseAbi(EVENTS);
 const createdTopic = toEventSelector(CREATED);
 
+type Gems = Pick<LeftOffer, "lotGem" | "bidGem">;
+
 /** A price is so many quotes for this many bases. */
 const SCALE = 100_000n;
 
@@ -63,13 +65,13 @@ export const tempo: Decoder = {
       const place = { block, hash, tx, idx };
       const { eventName, args } = readEvent(log, abi, "Tempo's exchange");
       const id = orderId(args.orderId, log);
+      const refOf = (own: string, isBid: boolean, gems: Gems): string =>
+        isBid && canBeAsk(pairs, block, gems) ? own + BID : own;
       if (eventName === "OrderPlaced") {
         const quote = quoteOf(pairs, args.token, log);
         const amounts = amountsOf(args, { base: args.token, quote }, log);
-        facts.push({
-          ...{ kind: "offer", ...place, time, id, ref: String(id), maker: args.maker },
-          ...amounts,
-        });
+        const ref = refOf(String(id), args.isBid, amounts);
+        facts.push({ kind: "offer", ...place, time, id, ref, maker: args.maker, ...amounts });
         continue;
       }
       // What a fill leads to follows it.
@@ -86,7 +88,7 @@ export const tempo: Decoder = {
         ...{ kind: "update", ...place, time, offerId: id },
         ...("taker" in args && { taker: args.taker }),
         factsOf(offer) {
-          const isBid = !isPair(pairs, offer.lotGem, offer.bidGem);
+          const isBid = offer.ref.endsWith(BID) || !canBeAsk(pairs, offer.block, offer);
           const own = { ...place, offerId: id, ref: offer.ref };
           const gems = { lotGem: offer.lotGem, bidGem: offer.bidGem };
           const rest = (lotAmt: bigint, bidAmt: bigint): UpdatePart[] => [
@@ -100,7 +102,7 @@ export const tempo: Decoder = {
             if (left !== 0n || isBid === args.isBid) return undefined;
             const [base, quote] = isBid ? [gems.bidGem, gems.lotGem] : [gems.lotGem, gems.bidGem];
             const amounts = amountsOf(args, { base, quote }, log);
-            const ref = `${id}:${block}.${idx}`;
+            const ref = refOf(`${id}:${block}.${idx}`, args.isBid, amounts);
             const again = { ...place, id, ref, maker: args.maker, ...amounts };
             return [{ kind: "offer", ...again, isAgain: true }];
           }
@@ -126,8 +128,15 @@ function orderId(given: bigint, log: ChainLog): number {
   throw new Halt(`The log ${log.idx} of block ${log.block} is of order ${given}: ids end at 2^53`);
 }
 
-const isPair = (pairs: readonly Pair[], base: string, quote: string): boolean =>
-  pairs.some(({ answers }) => answers["base"] === base && answers["quote"] === quote);
+/** Behind the ref of a bid whose tokens an ask can have too. */
+const BID = ":bid";
+
+/** Whether an ask can have these tokens in this block: of two that have each had the other as quote, a bid has them too. */
+const canBeAsk = (pairs: readonly Pair[], block: number, { lotGem, bidGem }: Gems): boolean =>
+  pairs.some(
+    (one) =>
+      one.block <= block && one.answers["base"] === lotGem && one.answers["quote"] === bidGem,
+  );
 
 /** An order names its base alone: the quote is that of the last pair. */
 function quoteOf(pairs: readonly Pair[], base: string, { block, idx }: ChainLog): string {

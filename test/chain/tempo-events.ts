@@ -28,11 +28,15 @@ const event = (
     values,
   ),
 });
-export const created = event("PairCreated(bytes32,address,address)", [KEY, BASE, QUOTE]);
-export const placed = (id: number, amount: bigint, isBid: boolean, tick: number) =>
+const pairMade = (key: Hex, base: Hex, quote: Hex) =>
+  event("PairCreated(bytes32,address,address)", [key, base, quote]);
+export const created = pairMade(KEY, BASE, QUOTE);
+/** The same two tokens, the other way round. */
+export const turned = pairMade(padHex("0xbb", { size: 32 }), QUOTE, BASE);
+export const placed = (id: number, amount: bigint, isBid: boolean, tick: number, token = BASE) =>
   event(
     "OrderPlaced(uint128,address,address,uint128,bool,int16,bool,int16)",
-    [id, MAKER, BASE],
+    [id, MAKER, token],
     ["uint128", "bool", "int16", "bool", "int16"],
     [amount, isBid, tick, false, 0],
   );
@@ -43,10 +47,10 @@ export const filled = (id: number, amount: bigint, isPart: boolean) =>
     ["uint128", "bool"],
     [amount, isPart],
   );
-export const flipped = (id: number, amount: bigint, isBid: boolean, tick: number) =>
+export const flipped = (id: number, amount: bigint, isBid: boolean, tick: number, token = BASE) =>
   event(
     "OrderFlipped(uint128,address,address,uint128,bool,int16,int16)",
-    [id, MAKER, BASE],
+    [id, MAKER, token],
     ["uint128", "bool", "int16", "int16"],
     [amount, isBid, tick, 0],
   );
