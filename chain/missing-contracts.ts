@@ -1,7 +1,7 @@
 // Finds out what factories made in blocks that others than an indexer have written.
 import type { Client } from "../db/connect.ts";
 import { existing } from "./block-headers.ts";
-import { readBranch } from "./branch.ts";
+import { findBranch } from "./branch.ts";
 import { DEFAULT_FINALITY, type ChainHead } from "./chain-head.ts";
 import type { Reading } from "./chain-reading.ts";
 import type { FoundContract } from "./known-contracts.ts";
@@ -78,7 +78,7 @@ async function lastOnChain(
   }
   if ((await source.headerAt(last.number))?.hash === last.hash) return last;
   const final = Math.max(recording.checked.rangedTo, Math.min(head.final, last.number - finality));
-  const branch = await readBranch(source, recording, last, final);
+  const branch = await findBranch(source, recording, last, final);
   if (branch === undefined) {
     throw new Unavailable(
       `the node has another branch than block ${last.number}, ${last.hash}, and not all blocks of a longer one`,

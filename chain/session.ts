@@ -2,7 +2,7 @@
 // and goes back with the chain where it reorganises.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Header } from "./node-answers.ts";
-import { readBranch } from "./branch.ts";
+import { findBranch, readBranch } from "./branch.ts";
 import { DEFAULT_FINALITY, type ChainHead } from "./chain-head.ts";
 import { differencesOf } from "./comparing.ts";
 import type { BlockFact, Fact } from "./exchange-facts.ts";
@@ -213,12 +213,15 @@ class Session {
   async #goBack(last: Recorded): Promise<boolean> {
     const { checks, source } = this.#shared;
     const recording = this.#recording;
-    const branch = await readBranch(source, recording, last, this.#finalAt(last));
+    const branch = await findBranch(source, recording, last, this.#finalAt(last));
     if (branch === undefined) return false;
     const { ancestor } = branch;
-    const read = branch.blocks.flatMap((block) => block.facts);
-    const facts = await this.#updated(read, ancestor.number);
-    const blocks = branch.blocks.map((one) => ({
+    const read = await readBranch(source, branch);
+    const facts = await this.#updated(
+      read.flatMap((block) => block.facts),
+      ancestor.number,
+    );
+    const blocks = read.map((one) => ({
       ...one,
       facts: facts.filter(({ block }) => block === one.header.number),
     }));

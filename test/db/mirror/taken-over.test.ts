@@ -1,4 +1,5 @@
 // An indexer takes the place of `follow`: it asks its node what factories made in the blocks that came from the origin.
+import { tempo } from "../../../chain/exchanges/tempo.ts";
 import { uniswapV2 } from "../../../chain/exchanges/uniswap-v2.ts";
 import { verifyRange } from "../../../chain/comparing.ts";
 import { startIndexing, type Indexing } from "../../chain/indexing.ts";
@@ -10,6 +11,7 @@ import {
   type InventedNode,
 } from "../../chain/invented-chain.ts";
 import { act, made, mint, poolOf, swap, sync } from "../../chain/pair-events.ts";
+import { created, filled, placed, QUOTE, turned } from "../../chain/tempo-events.ts";
 import type { TestDatabase } from "../../database.ts";
 import { headOf, useMirrored } from "./following.ts";
 
@@ -34,11 +36,15 @@ const actsOf = (firsts: readonly number[], pause = 0): Act[][] =>
 
 const ACTS = actsOf([1, 20, 30]);
 
+let decoder: typeof uniswapV2;
 let node: InventedNode;
 /** Of the origin. */
 let first: Indexing;
 let indexing: Indexing | undefined;
 
+beforeEach(() => {
+  decoder = uniswapV2;
+});
 afterEach(async () => {
   for (const one of [indexing, first]) await one?.stop().catch(() => undefined);
   await node.stop();
@@ -51,7 +57,7 @@ afterEach(async () => {
 
 const start = ({ url }: TestDatabase): Indexing =>
   startIndexing({
-    ...{ databaseUrl: url, url: node.url, exchange: EXCHANGE, decoder: uniswapV2, fromBlock: 0 },
+    ...{ databaseUrl: url, url: node.url, exchange: EXCHANGE, decoder, fromBlock: 0 },
     ...{ finality: undefined, taker: "event" },
   });
 
@@ -139,6 +145,25 @@ it("goes on where the chain has replaced the mirror's last blocks, and a pool wa
   await expectTheSame(19 + 9 + 7);
 });
 
+it("goes on where the chain has replaced the mirror's last block, of a book whose orders are read by its pairs", async () => {
+  decoder = tempo;
+  const amount = 10n ** 18n;
+  const of = (...events: (typeof created)[]): Act[] => [act(events, EXCHANGE)];
+  const orders: Act[][] = Array.from({ length: 61 }, () => []);
+  orders[1] = of(created, placed(1, amount, true, -2000));
+  orders[2] = of(turned, placed(2, amount, true, 10, QUOTE), placed(3, amount, false, 10, QUOTE));
+  orders[25] = of(placed(4, amount, true, 0));
+  await begin(orders, 25, 20);
+  await mirrored.catchUp();
+  orders[26] = of(filled(1, amount / 2n, true));
+  orders[30] = of(...[1, 2, 3, 4].map((id) => filled(id, amount / 2n, id > 1)));
+  node.blocks = chainOf(orders.slice(0, HEAD + 1), "other", node.blocks.slice(0, 25));
+  await first.wrote(HEAD);
+  await first.stop();
+  await takeOver(HEAD);
+  await expectTheSame(5);
+});
+
 it("has a pool that was made while no block had rows", async () => {
   const acts = actsOf([20], 25);
   await begin(acts, 8);
@@ -161,7 +186,7 @@ it("--verify has the pools of a mirror's earlier blocks, and none that the mirro
     Array.fromAsync(
       verifyRange(
         {
-          ...{ exchange: EXCHANGE, decoder: uniswapV2, fromBlock: 0, finality: undefined },
+          ...{ exchange: EXCHANGE, decoder, fromBlock: 0, finality: undefined },
           ...{ databaseUrl: mirrored.mirror.url, rpcUrls: [node.url], taker: "event" },
           ...{ requestsPerSecond: 10_000, backoffMs: 1, signal: AbortSignal.timeout(60_000) },
         },
