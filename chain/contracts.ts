@@ -21,6 +21,10 @@ export interface Contract {
   firstBlock: number;
 }
 
+/** Whether its offers keep their ids where it is the first such contract. */
+export const canKeepIds = ({ hasOffers, reusesIds }: Decoder): boolean =>
+  hasOffers !== false && reusesIds !== true;
+
 /** So many contracts are named where logs are asked; of more, logs are asked by topic, and sorted here. */
 const MAX_LISTED = 200;
 
@@ -46,7 +50,7 @@ export class Contracts {
       all.map(({ decoder }) => [decoder.kind, { decoder, topics: new Set(decoder.topics) }]),
     );
     this.#books = all
-      .filter(({ decoder }) => decoder.hasOffers !== false && decoder.reusesIds !== true)
+      .filter(({ decoder }) => canKeepIds(decoder))
       .map(({ exchange }) => exchange.toLowerCase());
     this.topics = [...new Set(all.flatMap(({ decoder }) => decoder.topics))];
     this.marketTopics = [...new Set(all.flatMap(({ decoder }) => decoder.marketTopics))];
@@ -188,17 +192,28 @@ export class Contracts {
 const madeBy = ({ discover }: Decoder, log: ChainLog): Made | undefined =>
   discover?.topics.some((topic) => topic === log.topics[0]) ? discover.made(log) : undefined;
 
-/** How the contracts are recorded: one as its address; with a fee that is not the kind's. */
-export const recordedAs = (
+/**
+ * How the contracts are recorded: one as its address; with a fee that is not the kind's. Their order is left out, but for
+ * which one is first, and which one of several keeps its ids.
+ */
+export function recordedAs(
   { exchange, decoder }: Pick<Contract, "exchange" | "decoder">,
   others: readonly Contract[],
-): string =>
-  [
+): string {
+  const books = canKeepIds(decoder) ? [] : others.filter((one) => canKeepIds(one.decoder));
+  const keeper = books.length > 1 ? books[0] : undefined;
+  return [
     exchange + feeOf(decoder),
+    ...(keeper === undefined ? [] : [`${nameOf(keeper)} (keeps its ids)`]),
     ...others
-      .map((one) => `${one.decoder.kind}:${one.exchange}@${one.firstBlock}${feeOf(one.decoder)}`)
+      .filter((one) => one !== keeper)
+      .map(nameOf)
       .sort(),
   ].join();
+}
+
+const nameOf = ({ exchange, decoder, firstBlock }: Contract): string =>
+  `${decoder.kind}:${exchange}@${firstBlock}${feeOf(decoder)}`;
 
 /** As it is given: 2,500 millionths are `/0.25%`. */
 function feeOf({ otherFee }: Decoder): string {

@@ -2,7 +2,7 @@
 import type { Header } from "./node-answers.ts";
 import { BookCheck } from "./book-check.ts";
 import { checkCode, NotAudited } from "./contract-state.ts";
-import type { Contract } from "./contracts.ts";
+import { canKeepIds, type Contract } from "./contracts.ts";
 import type { Fact } from "./exchange-facts.ts";
 import { Halt } from "./halt.ts";
 import type { IndexerEvent } from "./indexer-options.ts";
@@ -33,9 +33,7 @@ export class OfferChecks {
     this.#reading = reading;
     const { exchange, decoder, fromBlock, others = [] } = reading;
     const all = [{ exchange, decoder, firstBlock: fromBlock }, ...others];
-    const keeper = all.find(
-      ({ decoder }) => decoder.hasOffers !== false && decoder.reusesIds !== true,
-    );
+    const keeper = all.find((one) => canKeepIds(one.decoder));
     this.#books = all
       .filter((one, n) => n === 0 || one.decoder.state !== undefined)
       .filter((one) => one.decoder.poolState === undefined)

@@ -107,7 +107,7 @@ export class Recording {
       if (!isRefusal(error)) throw error;
       const { message } = error as Error;
       throw new Halt(
-        `${message.replace(/^t/, "T")}. Give these settings again, or index into a new database (of the embedded one, another DATA_DIR). With the same chain, contracts and kinds, or where no token is registered, this one can be filled anew: \`set role dex_writer; select ingest.take_back(-1)\` takes back all its blocks.`,
+        `${message.replace(/^t/, "T")}. Give these settings again, or index into a new database (of the embedded one, another DATA_DIR). With the same chain, contracts, kinds and first book, or where no token is registered, this one can be filled anew: \`set role dex_writer; select ingest.take_back(-1)\` takes back all its blocks.`,
         EXIT.usage,
       );
     }

@@ -5,6 +5,7 @@ import { tempo } from "../../chain/exchanges/tempo.ts";
 import { verify } from "../../db/verify/verify-database.ts";
 import type { IndexSettings } from "../../chain/index-settings.ts";
 import { readIndexSettings } from "../../chain/index-settings.ts";
+import { recordedAs } from "../../chain/contracts.ts";
 import { verifyRange } from "../../chain/comparing.ts";
 import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { comparable, indexedRows } from "./indexed-rows.ts";
@@ -220,4 +221,60 @@ it("a start reads the market logs of the first one alone, also in a last block w
   node.blocks = chainOf([...acts, []], "", node.blocks);
   await index(1001);
   await node.stop();
+});
+
+const FACTORY = `uniswap-v2:0x${"f1".repeat(20)}@0`;
+const POOLS = `uniswap-v3:0x${"f2".repeat(20)}@0`;
+const TEMPO = `tempo:0x${"11".repeat(20)}@0`;
+const [ONE, TWO] = BOOKS.map((address) => `matching-market:${address}@0`) as [string, string];
+const settingsOf = (...contracts: string[]): IndexSettings =>
+  readIndexSettings({
+    ...{ RPC_URL: "http://127.0.0.1", TAKER: "event", EXCHANGE: contracts.join() },
+  }) as IndexSettings;
+
+describe("behind a contract that keeps no ids", () => {
+  let node: InventedNode;
+  let indexing: Indexing;
+  afterEach(async () => {
+    await indexing.stop().catch(() => undefined);
+    await node.stop();
+  });
+
+  it.each([
+    [ONE, TWO],
+    [TWO, ONE],
+  ])("a start in which another book would keep its ids is refused: %s first", async (one, two) => {
+    await using database = await makeDatabase();
+    const make = BOOKS.map((address): Act => ({ do: "make", address }));
+    const acts: Act[][] = [[], make, make];
+    node = await startInventedNode(chainOf(acts), 2);
+    const start = async (head: number, ...contracts: string[]): Promise<void> => {
+      const options = { ...optionsOf(node, database), ...settingsOf(...contracts) };
+      indexing = startIndexing({ ...options, rpcUrls: [node.url] });
+      await indexing.wrote(head);
+      await indexing.stop();
+    };
+    await start(2, FACTORY, one, two, TEMPO);
+    node.blocks = chainOf([...acts, make], "", node.blocks);
+    const written = await refsOf(database);
+    const names = (keeper: string, other: string): string =>
+      [FACTORY.slice(11, -2), `${keeper} (keeps its ids)`, ...[other, TEMPO].sort()].join();
+    await expect(start(3, FACTORY, two, one, TEMPO)).rejects.toThrow(
+      `The database was filled from contract ${names(one, two)}, not ${names(two, one)}. Give these settings again`,
+    );
+    expect(await refsOf(database)).toEqual(written);
+    await start(3, FACTORY, TEMPO, one, two);
+  });
+});
+
+it.each([
+  ["of one book", [FACTORY, ONE, POOLS, TEMPO], [FACTORY, TEMPO, POOLS, ONE]],
+  ["behind the first of two books", [POOLS, TWO, ONE, TEMPO], [POOLS, TEMPO, TWO, ONE]],
+  ["behind a book", [ONE, TWO, TEMPO, POOLS], [ONE, POOLS, TEMPO, TWO]],
+])("the order of the others does not matter, %s", (_, ...orders) => {
+  const [recorded, other] = orders.map((contracts) => {
+    const { exchange, decoder, others } = settingsOf(...contracts);
+    return recordedAs({ exchange, decoder }, others);
+  });
+  expect(other).toBe(recorded);
 });
