@@ -211,7 +211,7 @@ export interface Made {
   address: string;
   /** Which one of the factory's it is, from 1; null where the factory does not count them. */
   number: number | null;
-  /** What `setUp` would ask it, by the names of the calls. */
+  /** What `setUp` would ask it, by the names of the calls; of a pair its tokens, and the `log` that orders the pairs of a block. */
   answers: Readonly<Record<string, string | number>>;
 }
 

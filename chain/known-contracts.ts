@@ -26,7 +26,7 @@ export class KnownContracts {
     const { rows } = await client.query<FoundContract>(
       `select address, kind, block, factory, number, answers
       from dex_private.index_contract
-      order by block`,
+      order by block, (answers -> 'log')::integer`,
     );
     this.#contracts.clear();
     const texts = new Map<string, string>();

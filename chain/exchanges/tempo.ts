@@ -53,7 +53,11 @@ export const tempo: Decoder = {
     made(log) {
       const { key, base, quote } = readEvent(log, createdAbi, "Tempo's exchange").args;
       // A pair has no contract: the last 20 bytes of its key stand for one.
-      return { address: `0x${key.slice(26)}`, number: null, answers: { base, quote } };
+      return {
+        address: `0x${key.slice(26)}`,
+        number: null,
+        answers: { base, quote, log: log.idx },
+      };
     },
   },
   decode(logs, pairs = []) {
@@ -138,9 +142,11 @@ const canBeAsk = (pairs: readonly Pair[], block: number, { lotGem, bidGem }: Gem
       one.block <= block && one.answers["base"] === lotGem && one.answers["quote"] === bidGem,
   );
 
-/** An order names its base alone: the quote is that of the last pair. */
+/** An order names its base alone: the quote is that of the last pair before it. */
 function quoteOf(pairs: readonly Pair[], base: string, { block, idx }: ChainLog): string {
-  const pair = pairs.findLast((one) => one.block <= block && one.answers["base"] === base);
+  const isBefore = (one: Pair): boolean =>
+    one.block < block || (one.block === block && Number(one.answers["log"]) < idx);
+  const pair = pairs.findLast((one) => one.answers["base"] === base && isBefore(one));
   if (pair !== undefined) return String(pair.answers["quote"]);
   throw new IncompleteLogs(
     `the log ${idx} of block ${block} is an order for ${base}, and the log of its pair is missing: the first block is that of the exchange's first pair`,

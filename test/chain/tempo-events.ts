@@ -28,7 +28,7 @@ const event = (
     values,
   ),
 });
-const pairMade = (key: Hex, base: Hex, quote: Hex) =>
+export const pairMade = (key: Hex, base: Hex, quote: Hex) =>
   event("PairCreated(bytes32,address,address)", [key, base, quote]);
 export const created = pairMade(KEY, BASE, QUOTE);
 /** The same two tokens, the other way round. */

@@ -16,6 +16,7 @@ import {
   flipped,
   KEY,
   MAKER,
+  pairMade,
   placed,
   QUOTE,
   TAKER,
@@ -157,6 +158,16 @@ it("an order before its pair is read shows that the log of the pair is missing",
   expect(() => tempo.decode(logsOf(placed(1, 100_000_000n, true, 0)), [])).toThrow(
     /the log of its pair is missing: the first block is that of the exchange's first pair/,
   );
+});
+
+it("an order is of the last pair before its log, also where both are in one block", () => {
+  const other = pairMade(word(7), BASE, TAKER);
+  const logs = logsOf(created, placed(1, WHOLE, false, 0), other, placed(2, WHOLE, true, 0));
+  const pairs = [logs[0]!, logs[2]!].map((log) => ({ block: 7, ...tempo.discover!.made(log) }));
+  expect(tempo.decode([logs[1]!, logs[3]!], pairs)).toMatchObject([
+    { lotGem: BASE, bidGem: QUOTE },
+    { lotGem: getAddress(TAKER), bidGem: BASE },
+  ]);
 });
 
 /** What is left of each order by the contract. */
