@@ -6,23 +6,7 @@ import { inSnapshot, isoTime, type Snapshot } from "./snapshot.ts";
 /** A past block: by its number, by a time that it is the last block at or before, or by its hash. */
 export type AsOf = { block: number } | { time: string } | { hash: string };
 
-export interface PastSnapshot<Row> extends Snapshot<Row> {
-  /** The head of the same snapshot. */
-  head: number | null;
-  /** The last final block of the same snapshot. */
-  final: number | null;
-  /** Whether what was asked for will always name this block: nothing takes it back, comes between or deletes it. */
-  isFinal: boolean;
-}
-
-/** The head, and the last final block; nulls where there is none. */
-interface Known {
-  head: number | null;
-  final: number | null;
-  finalTime: string | null;
-  /** Whether the block that was found has rows: others are deleted some time later. */
-  hasRows: boolean;
-}
+export type PastSnapshot<Row> = Snapshot<Row> & Pick<PastBlock, "head" | "final" | "isFinal">;
 
 /**
  * SQL that begins a statement with `asked`, the moment that $1 names, and has what follows in the transaction be as of
@@ -41,24 +25,6 @@ const WITH_ASKED = `
     from named
     where set_config('dex.as_of_moment', $1 || ' ' || named.moment::text, true) is not null
   )`;
-
-const SET_BLOCK = {
-  name: "as_of_block",
-  text: `
-    ${WITH_ASKED}
-    select
-      (
-        select max(head.number)
-        from dex_block as head
-      ) as head,
-      final.number as final,
-      ${isoTime("final.time")} as "finalTime",
-      block.has_rows as "hasRows"
-    from asked
-    left join dex_block as block on block.number = (asked.moment).block
-    left join dex_private.final_block($2) as final on true
-  `,
-};
 
 /** SQLSTATE of dex_private.past_moment. */
 const NO_SUCH_BLOCK = "DX002";
@@ -80,33 +46,26 @@ export const makeFindAsOf =
   (pool: Pool, finality?: number): FindAsOf =>
   (asOf, find) =>
     inSnapshot(pool, async (db) => {
-      const values = [String(Object.values(asOf)[0]), finality ?? null];
       // Sent together: the database executes them one after another.
       const [{ rows }, found] = await Promise.all([
-        db.query<Known>({ ...SET_BLOCK, values }),
+        db.query<FoundBlock>(beginningAsOf(asOf, finality)),
         find(db),
       ]).catch((error: unknown) => {
         throw withNoSuchBlock(error);
       });
-      const [known] = rows;
-      if (known === undefined) throw new Error(`no row of the block that is ${values[0]}`);
-      return {
-        ...found,
-        head: known.head,
-        final: known.final,
-        isFinal: known.hasRows && isFinal(asOf, found.block, known),
-      };
+      const { head, final, isFinal } = pastBlock(asOf, rows);
+      return { ...found, head, final, isFinal };
     });
 
 // A later block can still come between the one that was found and the number or the time that was asked for.
-function isFinal(asOf: AsOf, block: number | null, { final, finalTime }: Known): boolean {
+function isFinal(asOf: AsOf, { number, final, finalTime }: FoundBlock): boolean {
   if (final === null || finalTime === null) return false;
   if ("block" in asOf) return asOf.block <= final;
   if ("time" in asOf) return Date.parse(asOf.time) < Date.parse(finalTime);
-  return block !== null && block <= final;
+  return number <= final;
 }
 
-/** What a transaction that the caller has begun is as of. */
+/** What a transaction is as of. */
 export interface PastBlock {
   number: number;
   /** Stands for its facts, hash and time: a block of the same number may be another after a reorganisation. */
@@ -115,12 +74,18 @@ export interface PastBlock {
   lastTrade: number;
   /** The head of the same snapshot. */
   head: number;
-  /** Whether what was asked for will always name this block. */
+  /** The last final block of the same snapshot; null where there is none. */
+  final: number | null;
+  /** Whether what was asked for will always name this block: nothing takes it back, comes between or deletes it. */
   isFinal: boolean;
   asked: AsOf;
 }
 
-type FoundBlock = Omit<PastBlock, "asked" | "isFinal"> & Omit<Known, "head">;
+interface FoundBlock extends Omit<PastBlock, "asked" | "isFinal"> {
+  finalTime: string | null;
+  /** Others are deleted some time later. */
+  hasRows: boolean;
+}
 
 interface Statement {
   name: string;
@@ -150,18 +115,25 @@ const BEGIN_AS_OF = {
   `,
 };
 
+const beginningAsOf = (asked: AsOf, finality?: number): Statement => ({
+  ...BEGIN_AS_OF,
+  values: [String(Object.values(asked)[0]), finality ?? null],
+});
+
+function pastBlock(asked: AsOf, [found]: readonly FoundBlock[]): PastBlock {
+  if (found === undefined) throw new Error(`no row of the block that is ${JSON.stringify(asked)}`);
+  const { finalTime: _finalTime, hasRows, ...block } = found;
+  return { ...block, isFinal: hasRows && isFinal(asked, found), asked };
+}
+
 /** What follows in the transaction is as of this block. Throws NoSuchBlock for one that the database does not have. */
 export async function beginAsOf(
   db: { query: (statement: Statement) => Promise<{ rows: readonly FoundBlock[] }> },
   asked: AsOf,
   finality?: number,
 ): Promise<PastBlock> {
-  const value = String(Object.values(asked)[0]);
   const { rows } = await db
-    .query({ ...BEGIN_AS_OF, values: [value, finality ?? null] })
+    .query(beginningAsOf(asked, finality))
     .catch((error: unknown) => Promise.reject(withNoSuchBlock(error) as Error));
-  const [found] = rows;
-  if (found === undefined) throw new Error(`no row of the block that is ${value}`);
-  const { final: _final, finalTime: _finalTime, hasRows, ...block } = found;
-  return { ...block, isFinal: hasRows && isFinal(asked, block.number, found), asked };
+  return pastBlock(asked, rows);
 }
