@@ -1,10 +1,10 @@
 // Bounds what streams read on REST's connections: few readings at once, a client after the other.
-import { ClientTurns } from "./client-turns.ts";
+import { ClientLines } from "../../db/client-lines.ts";
 
 const READINGS_AT_ONCE = 2;
 
 export class PoolTurns {
-  readonly #waiting = new ClientTurns<PromiseWithResolvers<undefined>>();
+  readonly #waiting = new ClientLines<string | symbol, PromiseWithResolvers<undefined>>();
   #running = 0;
 
   /** Reads when it is the client's turn. */
@@ -14,15 +14,25 @@ export class PoolTurns {
     try {
       return await read();
     } finally {
-      const next = this.#waiting.take();
-      if (next === undefined) this.#running -= 1;
-      else next.resolve(undefined);
+      this.#endTurn();
     }
   }
 
   #turn(client: string | undefined): Promise<undefined> {
     const turn = Promise.withResolvers<undefined>();
-    this.#waiting.add(turn, client);
+    // Each without a client is for itself.
+    this.#waiting.add(client ?? Symbol(), turn);
     return turn.promise;
+  }
+
+  #endTurn(): void {
+    for (const [client, [next]] of this.#waiting) {
+      if (next === undefined) continue;
+      this.#waiting.remove(client, next);
+      this.#waiting.putLast(client);
+      next.resolve(undefined);
+      return;
+    }
+    this.#running -= 1;
   }
 }

@@ -37,7 +37,6 @@ export interface Bucket {
 }
 
 export interface LayerPlan {
-  id: number;
   reason: {
     type: string;
     parentStep?: PlannedStep;
@@ -47,10 +46,6 @@ export interface LayerPlan {
   rootStep: PlannedStep | null;
   children: readonly LayerPlan[];
   parentSideEffectStep: unknown;
-  phases: readonly {
-    normalSteps?: readonly { step: PlannedStep }[];
-    unbatchedSyncAndSafeSteps?: readonly { step: PlannedStep }[];
-  }[];
   /** Null if no list of the parent has entries. */
   newBucket: (parent: Bucket) => Bucket | null;
 }
