@@ -107,13 +107,21 @@ export async function etagAnswer(content: Content, wanted: Encoding): Promise<An
 }
 
 /** Makes the answer of each source once in each encoding, and keeps it as long as the source. */
-export function keptAnswers<Source extends object>(contentOf: (source: Source) => Content) {
+export function keptAnswers<Source extends object>(
+  contentOf: (source: Source) => Content | Promise<Content>,
+) {
   const kept = new WeakMap<Source, Map<Encoding, Promise<Answer>>>();
+  const make = async (source: Source, encoding: Encoding): Promise<Answer> =>
+    etagAnswer(await contentOf(source), encoding);
   return (source: Source, encoding: Encoding): Promise<Answer> => {
     const answers = kept.get(source) ?? new Map<Encoding, Promise<Answer>>();
     kept.set(source, answers);
-    const answer = answers.get(encoding) ?? etagAnswer(contentOf(source), encoding);
+    const known = answers.get(encoding);
+    if (known !== undefined) return known;
+    const answer = make(source, encoding);
     answers.set(encoding, answer);
+    // The next request tries again, as after a moment without a free file descriptor.
+    answer.catch(() => answers.delete(encoding));
     return answer;
   };
 }

@@ -1,7 +1,7 @@
 // What the service knows of its database: whether it can be served, and the head that was seen last.
 import type { NextFunction, Request, Response } from "express";
 import { setTimeout as sleep } from "node:timers/promises";
-import { DatabaseNotReady, DatabaseUnreachable } from "./errors.ts";
+import { DatabaseNotReady, DatabaseUnreachable, type ClientFacingError } from "./errors.ts";
 
 export interface Obstacle {
   kind: "unreachable" | "not ready";
@@ -50,12 +50,16 @@ export class DatabaseGate {
     }
   }
 
+  /** Why nothing is served; undefined once it is open. */
+  get refusal(): ClientFacingError | undefined {
+    if (this.#obstacle === undefined) return undefined;
+    const isUnreachable = this.#obstacle.kind === "unreachable";
+    return isUnreachable ? new DatabaseUnreachable() : new DatabaseNotReady();
+  }
+
   /** An Express middleware. */
-  readonly refuseUntilOpen = (_req: Request, _res: Response, next: NextFunction): void => {
-    if (this.#obstacle === undefined) next();
-    else if (this.#obstacle.kind === "unreachable") throw new DatabaseUnreachable();
-    else throw new DatabaseNotReady();
-  };
+  readonly refuseUntilOpen = (_req: Request, _res: Response, next: NextFunction): void =>
+    next(this.refusal);
 }
 
 interface Moment {

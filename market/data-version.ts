@@ -44,10 +44,7 @@ export const SELECT_VERSION = {
 
 /** While requests come, the version is read again at half of `checkMs`, so that none waits for it. */
 export class KnownVersion {
-  readonly #db: Database;
-  readonly #checkMs: number;
-  readonly #log: (error: unknown) => void;
-  readonly #now: () => number;
+  readonly #options: Required<VersionOptions>;
   #known: DataVersion | undefined;
   /** When the known version was asked for. */
   #knownAt = -Infinity;
@@ -57,19 +54,16 @@ export class KnownVersion {
   #askingNext: Promise<DataVersion | undefined> | undefined;
   #failing = false;
 
-  constructor({ db, checkMs, log, now = () => performance.now() }: VersionOptions) {
-    this.#db = db;
-    this.#checkMs = checkMs;
-    this.#log = log;
-    this.#now = now;
+  constructor(options: VersionOptions) {
+    this.#options = { now: () => performance.now(), ...options };
   }
 
   /** Undefined where it was asked for `checkMs` ago or earlier. */
   known(): DataVersion | undefined {
     if (this.#known === undefined) return undefined;
-    const age = this.#now() - this.#knownAt;
-    if (age >= this.#checkMs) return undefined;
-    if (age >= this.#checkMs / 2 && this.#asking === undefined) void this.#begin();
+    const age = this.#options.now() - this.#knownAt;
+    if (age >= this.#options.checkMs) return undefined;
+    if (age >= this.#options.checkMs / 2 && this.#asking === undefined) void this.#begin();
     return this.#known;
   }
 
@@ -84,7 +78,7 @@ export class KnownVersion {
     }
     if (this.#askingNext !== undefined) return this.#askingNext;
     if (this.#asking === undefined) return this.#begin();
-    if (this.#now() - this.#askedAt < this.#checkMs) return this.#asking;
+    if (this.#options.now() - this.#askedAt < this.#options.checkMs) return this.#asking;
     // The statement in flight may miss a write that this request must see. The next statement serves
     // all requests that come until then.
     this.#askingNext = this.#asking.then(() => {
@@ -95,20 +89,20 @@ export class KnownVersion {
   }
 
   #begin(): Promise<DataVersion | undefined> {
-    this.#askedAt = this.#now();
+    this.#askedAt = this.#options.now();
     this.#asking = this.#read(this.#askedAt);
     return this.#asking;
   }
 
   async #read(askedAt: number): Promise<DataVersion | undefined> {
     try {
-      const { rows } = await this.#db.query<DataVersion>(SELECT_VERSION);
+      const { rows } = await this.#options.db.query<DataVersion>(SELECT_VERSION);
       this.#known = rows[0];
       this.#knownAt = askedAt;
       this.#failing = false;
     } catch (error) {
       // The next request reports that the database cannot be reached.
-      if (!this.#failing && failureOf(error) === undefined) this.#log(error);
+      if (!this.#failing && failureOf(error) === undefined) this.#options.log(error);
       this.#failing = true;
       this.#known = undefined;
     }

@@ -22,13 +22,7 @@ import {
   type ShareAnswer,
 } from "../http/answer.ts";
 import type { DatabaseGate, LastHead } from "../http/known-database.ts";
-import {
-  BadParameter,
-  DatabaseNotReady,
-  DatabaseUnreachable,
-  noHistory,
-  NoSuchFile,
-} from "../http/errors.ts";
+import { BadParameter, noHistory, NoSuchFile } from "../http/errors.ts";
 import { readOnlyRoute } from "../http/paths.ts";
 import { release } from "../http/release.ts";
 import { clientFacing, isFault } from "../http/refusal.ts";
@@ -250,8 +244,8 @@ export function pageRouter({
     refusals: Refusals = {},
   ): Promise<void> {
     try {
-      if (gate.obstacle?.kind === "unreachable") throw new DatabaseUnreachable();
-      if (gate.obstacle !== undefined) throw new DatabaseNotReady();
+      const { refusal } = gate;
+      if (refusal !== undefined) throw refusal;
       const make = async (): Promise<Answer> => {
         const { text: plain, cacheControl = CACHE_CONTROL, ...of } = await read();
         const content = {

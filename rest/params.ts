@@ -30,12 +30,8 @@ export const integerIn = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.int().min(min).max(max));
 
-const positiveInteger = (max: number) => integerIn(1, max);
-
 export const integerAccepted = (min: number, max: number): string =>
   `an integer from ${min} to ${max}, given once and in digits only, without a leading zero`;
-
-const integerUpTo = (max: number): string => integerAccepted(1, max);
 
 export const limitUpTo = (
   max: number,
@@ -43,15 +39,15 @@ export const limitUpTo = (
   description: string,
 ): Parameter<number> => ({
   description,
-  accepted: integerUpTo(max),
-  schema: positiveInteger(max).default(initial),
+  accepted: integerAccepted(1, max),
+  schema: integerIn(1, max).default(initial),
   example: "2",
 });
 
 export const tradeId = (description: string): Parameter<number | undefined> => ({
   description,
-  accepted: integerUpTo(MAX_ID),
-  schema: positiveInteger(MAX_ID).optional(),
+  accepted: integerAccepted(1, MAX_ID),
+  schema: integerIn(1, MAX_ID).optional(),
   example: "40",
 });
 

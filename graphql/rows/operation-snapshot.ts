@@ -30,26 +30,11 @@ const READS = new Set(["nodes", "edges", "pageInfo", TOTAL]);
 /** The fields of one page and its total that the page's statement returns. */
 const OF_ONE_PAGE = new Set(["nodes", "pageInfo", TOTAL, "__typename"]);
 
-/** An operation that runs outside a transaction; collects whether its page and total are of one snapshot. */
-export class Attempt implements PageAttempt {
-  #reported: boolean | undefined;
-
-  /** Each total reports whether it is of its page's snapshot. */
-  report(holds: boolean): void {
-    this.#reported = holds && this.#reported !== false;
-  }
-
-  /** Undefined if no total has reported, for example because its statement failed. */
-  get holds(): boolean | undefined {
-    return this.#reported;
-  }
-}
-
 interface OperationContext extends Pick<Grafast.Context, "asOf"> {
   withPgClient?: WithPgClient;
   time?: OperationTime;
   isOnePage?: boolean;
-  attempt?: Attempt | undefined;
+  attempt?: PageAttempt | undefined;
 }
 
 /** Whether the operation is one page of one list, with columns only, and its total. */
@@ -161,13 +146,17 @@ export async function inSnapshot<T>(
 
 /** Runs the operation without a transaction, and again in one if page and total differ in their snapshot. */
 async function attempted<T>(context: OperationContext, run: () => T): Promise<Awaited<T>> {
-  const attempt = new Attempt();
-  context.attempt = attempt;
+  // Undefined if no total has reported, for example because its statement failed.
+  const reported: { holds?: boolean } = {};
+  const report = (isOfPage: boolean): void => {
+    reported.holds = isOfPage && reported.holds !== false;
+  };
+  context.attempt = { report };
   try {
     const result = await run();
     // A response without its total, because of an error, is of one snapshot.
-    const failed = attempt.holds === undefined && hasErrors(result);
-    if (attempt.holds === true || failed) return result;
+    const failed = reported.holds === undefined && hasErrors(result);
+    if (reported.holds === true || failed) return result;
   } finally {
     context.attempt = undefined;
   }

@@ -53,11 +53,9 @@ export interface ConnectionOptions {
 }
 
 export class Connection {
+  readonly #options: ConnectionOptions;
   readonly #socket: WebSocket;
   readonly #raw: Socket;
-  readonly #bounds: ConnectionBounds;
-  readonly #hold: ConnectionOptions["hold"];
-  readonly #onClose: (reason: CloseReason) => void;
   /** Gives back the bytes of messages that are not taken. */
   readonly #held = new Set<() => void>();
   readonly #heartbeat: NodeJS.Timeout;
@@ -79,12 +77,11 @@ export class Connection {
   #largest = 0;
   #drained: PromiseWithResolvers<undefined> | undefined;
 
-  constructor({ socket, raw, bounds, hold, onClose }: ConnectionOptions) {
+  constructor(options: ConnectionOptions) {
+    const { socket, raw, bounds } = options;
+    this.#options = options;
     this.#socket = socket;
     this.#raw = raw;
-    this.#bounds = bounds;
-    this.#hold = hold;
-    this.#onClose = onClose;
     this.#heartbeat = setInterval(() => this.#beat(), bounds.heartbeatMs).unref();
     this.#patience = new Patience(raw, { still: LOOKS, all: MAX_PINGS * LOOKS });
     this.#stalled = setTimeout(() => this.#checkProgress(), bounds.heartbeatMs / LOOKS).unref();
@@ -139,7 +136,7 @@ export class Connection {
 
   /** Whether more waits for the client than the bound. */
   get isFull(): boolean {
-    return this.#socket.bufferedAmount > this.#bounds.bufferBytes;
+    return this.#socket.bufferedAmount > this.#options.bounds.bufferBytes;
   }
 
   /** Resolves when the client has taken all that was sent before, or is gone. */
@@ -175,8 +172,8 @@ export class Connection {
   /** Returns what is to be called when the client has taken the message; undefined where it is too much, and the connection is closed. */
   #note(message: Buffer, waits: number): (() => void) | undefined {
     // What fits into the buffer is bounded by it.
-    const fits = waits <= this.#bounds.bufferBytes;
-    const release = fits ? this.#noteTaken : this.#hold(message);
+    const fits = waits <= this.#options.bounds.bufferBytes;
+    const release = fits ? this.#noteTaken : this.#options.hold(message);
     if (release === undefined) {
       this.close("slow", "too much waits for this client");
       return undefined;
@@ -209,7 +206,7 @@ export class Connection {
 
   close(reason: CloseReason, text: string = reason): void {
     if (!this.#isOpen) return;
-    this.#onClose(reason);
+    this.#options.onClose(reason);
     this.#socket.close(CODES[reason], text);
     // The client's answer must be read.
     this.#socket.resume();
@@ -221,7 +218,7 @@ export class Connection {
 
   /** Closes the connection of a client that has taken too little. Answers to its pings may wait behind a full buffer and a large message. */
   #hasRoom(bytes: number): boolean {
-    const most = 2 * this.#bounds.bufferBytes + Math.max(this.#largest, bytes);
+    const most = 2 * this.#options.bounds.bufferBytes + Math.max(this.#largest, bytes);
     if (this.#socket.bufferedAmount + bytes > most) this.close("slow");
     return this.#isOpen;
   }

@@ -13,7 +13,6 @@ import type { Pool } from "../../db/connect.ts";
 import type { DatabaseGate } from "../../http/known-database.ts";
 import {
   ClientFacingError,
-  DatabaseNotReady,
   DatabaseUnreachable,
   UnknownKey,
   MalformedRequest,
@@ -128,11 +127,8 @@ export function makeLive(options: LiveOptions): Live {
   };
 
   function refusalOf(req: IncomingMessage): ClientFacingError | undefined {
-    const { obstacle } = options.gate;
-    if (obstacle?.kind === "unreachable" || poll.isLost || isStopping)
-      return new DatabaseUnreachable();
-    if (obstacle) return new DatabaseNotReady();
-    const refusal = options.limiter.hit(req);
+    if (poll.isLost || isStopping) return new DatabaseUnreachable();
+    const refusal = options.gate.refusal ?? options.limiter.hit(req);
     return refusal ?? (stateOf(req).hasUnknownKey ? new UnknownKey() : undefined);
   }
 

@@ -16,14 +16,6 @@ take back what a reorganisation has made void.
 /** Of the default PORT. A server of AsyncAPI cannot be relative, as one of OpenAPI. */
 const SERVER = { host: "localhost:3000" };
 
-const PARAMETERS = STREAM_PARAMETERS as readonly {
-  name: string;
-  in: string;
-  required: boolean;
-  description: string;
-  schema: object;
-}[];
-
 /** The name of an event's message: its schema has it as its id. */
 const idOf = (schema: z.ZodType): string => z.globalRegistry.get(schema)?.id ?? "";
 
@@ -148,7 +140,7 @@ const PROTOCOL_HEADER = {
   required: ["Sec-WebSocket-Protocol"],
 };
 
-const inQuery = PARAMETERS.filter((parameter) => parameter.in === "query");
+const inQuery = STREAM_PARAMETERS.filter((parameter) => parameter.in === "query");
 const QUERY = {
   type: "object",
   properties: Object.fromEntries(

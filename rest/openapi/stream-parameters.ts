@@ -3,7 +3,7 @@ import { AS_OF } from "../params.ts";
 import { FROM_ACCEPTED } from "../stream/since.ts";
 import { acceptedTopics } from "../stream/topic-names.ts";
 
-export const STREAM_PARAMETERS: readonly object[] = [
+export const STREAM_PARAMETERS = [
   {
     name: "topics",
     in: "query",

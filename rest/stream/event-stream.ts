@@ -61,35 +61,30 @@ export interface EventStreamOptions {
 }
 
 export class EventStream implements Follower<Frame> {
-  readonly client: string | undefined;
+  readonly #options: EventStreamOptions;
   readonly #res: ServerResponse;
-  readonly #bounds: StreamBounds;
   readonly #isCompressed: boolean;
   readonly #heartbeat: NodeJS.Timeout;
-  readonly #hold: EventStreamOptions["hold"];
-  readonly #onEnd: (reason: EndReason) => void;
   /** Gives back the messages that are not taken. */
   readonly #held = new Set<() => void>();
   #hasBegun = false;
   #checksum = 0;
   #bytes = 0;
 
-  constructor(
-    req: IncomingMessage,
-    res: ServerResponse,
-    { bounds, hold, onEnd, client }: EventStreamOptions,
-  ) {
-    this.client = client;
+  constructor(req: IncomingMessage, res: ServerResponse, options: EventStreamOptions) {
+    const { heartbeatMs } = options.bounds;
+    this.#options = options;
     this.#res = res;
-    this.#bounds = bounds;
-    this.#hold = hold;
-    this.#onEnd = onEnd;
     this.#isCompressed = encodingFor(req, "gzip") === "gzip";
-    this.#heartbeat = setTimeout(() => this.send([HEARTBEAT]), bounds.heartbeatMs).unref();
+    this.#heartbeat = setTimeout(() => this.send([HEARTBEAT]), heartbeatMs).unref();
     res.once("close", () => {
       clearTimeout(this.#heartbeat);
       for (const release of this.#held) release();
     });
+  }
+
+  get client(): string | undefined {
+    return this.#options.client;
   }
 
   isClosed(): boolean {
@@ -99,7 +94,7 @@ export class EventStream implements Follower<Frame> {
   send(frames: readonly Frame[]): void {
     if (this.isClosed()) return;
     this.#begin();
-    const isFull = this.#res.writableLength > this.#bounds.bufferBytes;
+    const isFull = this.#res.writableLength > this.#options.bounds.bufferBytes;
     if (isFull || !frames.every((frame) => this.#writeHeld(frame))) {
       this.end("slow", RETRY_MS);
       return;
@@ -110,11 +105,11 @@ export class EventStream implements Follower<Frame> {
   /** Returns false where the frame would be too much for the client. */
   #writeHeld(frame: Frame): boolean {
     const bytes = this.#bytesOf(frame);
-    if (this.#res.writableLength + bytes.length <= this.#bounds.bufferBytes) {
+    if (this.#res.writableLength + bytes.length <= this.#options.bounds.bufferBytes) {
       this.#write(frame);
       return true;
     }
-    const release = this.#hold(bytes);
+    const release = this.#options.hold(bytes);
     if (release === undefined) return false;
     this.#held.add(release);
     this.#write(frame, () => {
@@ -156,7 +151,7 @@ export class EventStream implements Follower<Frame> {
   /** The last event names the reason, and has no id: the client resumes at the last id that it has got. */
   end(reason: EndReason, retryMs: number, lingers = MAX_LINGERS): void {
     if (this.isClosed()) return;
-    this.#onEnd(reason);
+    this.#options.onEnd(reason);
     this.#begin();
     this.#write(
       new Frame(`retry: ${retryMs}\nevent: closed\ndata: ${JSON.stringify({ reason })}\n\n`),
