@@ -19,7 +19,7 @@ const OF_POSTGRESQL = new Set(
   initcap int4multirange int4range int8multirange int8range isempty isfinite json_agg json_build_array
   json_build_object jsonb_agg jsonb_array_elements jsonb_array_elements_text jsonb_array_length
   jsonb_build_array jsonb_build_object jsonb_each jsonb_each_text jsonb_object_agg jsonb_object_keys
-  jsonb_strip_nulls jsonb_to_record jsonb_to_recordset jsonb_typeof lag last_value lead least left length
+  jsonb_populate_record jsonb_strip_nulls jsonb_to_record jsonb_to_recordset jsonb_typeof lag last_value lead least left length
   like_escape ln log lower lpad ltrim make_date make_interval make_timestamptz max md5 min mod normalize now
   nth_value ntile nullif num_nonnulls num_nulls numeric octet_length overlaps overlay percent_rank
   pg_backend_pid pg_current_xact_id position power quote_ident quote_literal quote_nullable random range_agg

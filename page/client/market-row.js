@@ -79,7 +79,7 @@ export class Row extends Component {
   render() {
     const { market, closes, hasDollars, onFavourite } = this.props;
     const { key, pair, summary } = market;
-    const { last, high, low, lastTime, quoteVol, trades } = summary;
+    const { last, lastTime, quoteVol, trades } = summary;
     this.isFavourite = isFavourite(key);
     const keepRow = (/** @type {Element | null} */ row) => {
       if (row !== null) this.row = row;

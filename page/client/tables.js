@@ -31,8 +31,7 @@ const figure = (title, value) =>
  * @param {{ base: string, quote: string }} pair
  */
 export function summaryList(summary, { base, quote }) {
-  const { last, change: moved, high, low, vol, quoteVol, trades, vwap } = summary;
-  const { bid, ask, lastTime } = summary;
+  const { change: moved, vol, quoteVol, trades, bid, ask, lastTime } = summary;
   return html`<dl>
     ${figure("Last", priceOf(summary, "last"))}
     ${figure("Last trade", lastTime ? moment(lastTime, true) : "none")}
