@@ -139,6 +139,12 @@ it.each([
   ["2^160", [aRangedPool({ sqrt_price: String(2n ** 160n) })], "an integer from 0 to below 2^160"],
   ["a fraction", [aRangedPool({ liquidity: "1.5" })], 'liquidity is "1.5": it must be'],
   ["another text", [aRangedPool({ nets: "60,1" })], 'nets is "60,1": it must be ticks in their'],
+  // A mirror would not take it.
+  [
+    "a net of 51 digits",
+    [aRangedPool({ nets: `-60:${"5".repeat(51)} 60:-5` })],
+    "of up to 50 digits",
+  ],
   ["a tick twice", [aRangedPool({ nets: "60:1 60:2" })], "must be ticks from -887272 to 887272"],
   ["another order", [aRangedPool({ nets: "60:-5 -60:5" })], "in their order, each once"],
   ...["-60:5:5", "-60:5:3", "-60:5:-7", "-60:5:6", "-60:5:", "-60:5:07", "-60:5:7:7"].map(

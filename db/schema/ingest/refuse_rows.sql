@@ -35,7 +35,7 @@ join (
     ('integer', '^"?(0|[1-9][0-9]*)"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
     ('units', '^"(0|[1-9][0-9]*)"$', 3, 51, 1461501637330902918203684832716283019655932542976, 0, 'a decimal string of an integer from 0 to below 2^160'),
     ('tick', '^"?(0|-?[1-9][0-9]*)"?$', 1, 9, 887273, 0, 'an integer from -887272 to 887272'),
-    ('nets', '^"(-?[0-9]+:-?[0-9]+(:[0-9]+)?( -?[0-9]+:-?[0-9]+(:[0-9]+)?)*)?"$', 2, 100000, null, null, 'ticks in their order, each with its net liquidity, and its gross liquidity where that is more, as "-60:1000 0:400:1600 60:-1400"'),
+    ('nets', '^"(-?[0-9]{1,6}:-?[0-9]{1,50}(:[0-9]{1,50})?( -?[0-9]{1,6}:-?[0-9]{1,50}(:[0-9]{1,50})?)*)?"$', 2, 100000, null, null, 'ticks in their order, each with its net liquidity of up to 50 digits, and its gross liquidity where that is more, as "-60:1000 0:400:1600 60:-1400"'),
     ('id', '^"?[1-9][0-9]*"?$', 1, 18, 4503599627370496, 0, 'an integer from 1 to 4503599627370495'),
     ('address', '^"0x[0-9a-fA-F]+"$', 44, 44, null, null, '0x and 40 hex digits'),
     ('hash', '^"0x[0-9a-f]+"$', 68, 68, null, null, '0x and 64 hex digits in lower case'),
