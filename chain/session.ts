@@ -85,7 +85,9 @@ class Session {
     }
     // As high, or lower: a node that lags, or a branch that is not longer. Neither is a reorganisation.
     if (latest.number < next) return this.#waits(this.#lackOf(next, last));
-    const header = latest.number === next ? latest : await source.headerAt(next);
+    // The highest block that was named may be of a branch that the node has left.
+    const isNext = latest.number === next && (last === undefined || latest.parent === last.hash);
+    const header = isNext ? latest : await source.headerAt(next);
     if (header === undefined) {
       return this.#waits(`The node does not have block ${next}, and named block ${latest.number}`);
     }
