@@ -6,8 +6,9 @@ import { installPackages } from "./install-packages.ts";
 const DOCUMENT = "rest/openapi/openapi.json";
 const TYPES = "rest/openapi/market-data.d.ts";
 
-/** The file is not tracked: it says nothing that the document does not. It is as old as the document where it is right. */
+/** When a file was last written, in milliseconds since 1970; 0 where it is not there. */
 const changed = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+// The types are not tracked: they say nothing that the document does not.
 if (changed(TYPES) < changed(DOCUMENT)) {
   installPackages("tools/openapi");
   const program = "tools/openapi/node_modules/openapi-typescript/bin/cli.js";
