@@ -19,6 +19,9 @@ const OTHER_SCHEMA = /^(42P01|42703|42883|42501|3F000|0A000|26000)$/;
 // or disk left, no such login or database, and a standby that had to cancel what its replay met.
 const UNREACHABLE_SQLSTATE = /^(08...|57P0[12345]|53...|28...|3D000|40001)$/;
 
+// Of any language: an error that ends the session, at its start too, where a file cannot be read or written.
+const ENDS_SESSION = /^(58...|XX...)$/;
+
 // Node refuses a server's certificate or its TLS.
 const TLS_REFUSAL =
   /^(ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_|HOSTNAME_MISMATCH)/;
@@ -51,11 +54,12 @@ export function failureOf(error: unknown): Failure | undefined {
 
 /** Whether a statement failed because the database could not be reached, so that a retry makes sense. */
 export function isUnreachable(error: unknown): boolean {
-  const { code, syscall, message } = textsOf(error);
+  const { code, syscall, message, severity } = textsOf(error);
   if (syscall !== "") return NETWORK_SYSCALL.test(syscall) || BROKEN_CONNECTION.test(code);
   // Node's AggregateError has an error for each address of a host.
   const { errors } = (error ?? {}) as { errors?: unknown };
   if (Array.isArray(errors)) return errors.some(isUnreachable);
+  if (severity === "FATAL" && ENDS_SESSION.test(code)) return true;
   return (
     [UNREACHABLE_SQLSTATE, TLS_REFUSAL].some((codes) => codes.test(code)) ||
     UNREACHABLE_MESSAGE.test(message)
@@ -63,8 +67,13 @@ export function isUnreachable(error: unknown): boolean {
 }
 
 /** Empty where the error has no such text. */
-function textsOf(error: unknown): Record<"code" | "syscall" | "message", string> {
-  const { code, syscall, message } = (error ?? {}) as Record<string, unknown>;
+function textsOf(error: unknown): Record<"code" | "syscall" | "message" | "severity", string> {
+  const { code, syscall, message, severity } = (error ?? {}) as Record<string, unknown>;
   const text = (value: unknown): string => (typeof value === "string" ? value : "");
-  return { code: text(code), syscall: text(syscall), message: text(message) };
+  return {
+    code: text(code),
+    syscall: text(syscall),
+    message: text(message),
+    severity: text(severity),
+  };
 }

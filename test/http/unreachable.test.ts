@@ -22,6 +22,10 @@ it.each([
   ["a broken connection", withCode("08006")],
   ["too many connections", withCode("53300")],
   ["a full disk", withCode("53100")],
+  [
+    "a session that ends at its start for want of disk",
+    Object.assign(withCode("XX000"), { severity: "FATAL" }),
+  ],
   ["a database that was dropped", withCode("57P04")],
   ["a database that is not there", withCode("3D000")],
   ["a login that is refused", withCode("28P01")],
@@ -42,6 +46,7 @@ it.each([
   ["a missing table", withCode("42P01")],
   ["a forbidden table", withCode("42501")],
   ["a cancelled statement", withCode("57014")],
+  ["an internal error of a statement", Object.assign(withCode("XX000"), { severity: "ERROR" })],
   ["a missing file", Object.assign(new Error(), { code: "ENOENT", syscall: "open" })],
   ["a folder read as a file", Object.assign(new Error(), { code: "EISDIR", syscall: "read" })],
   ["a defect", new TypeError("x is not a function")],
