@@ -13,7 +13,7 @@ import {
   findForeignRecords,
   findPending,
 } from "./migration-history.ts";
-import { findUnindexed } from "./relations.ts";
+import { findHolding, findUnindexed } from "./relations.ts";
 import { applyOnly, makeShadow, type Shadow } from "./check-shadow.ts";
 import { isGrantedToReader, isHidden, isSilent, textOf } from "./object-facts.ts";
 
@@ -130,6 +130,7 @@ async function readLive(url: string, exposed: string[]): Promise<Live> {
       findings: [
         ...findUndescribed([...catalog, ...ofSites], exposed),
         ...(await findUnindexed(db, OUR_SCHEMAS)),
+        ...(await findHolding(db)),
         ...(await findExcessiveRights(db, OUR_SCHEMAS)),
         ...publications.findings,
         ...settings.findings,

@@ -1,4 +1,4 @@
-// Finds declared relations without an index on the referencing side.
+// Finds declared relations without an index on the referencing side, and foreign keys that hold rows of ingest.
 import { readFile } from "node:fs/promises";
 import type { Client } from "../connect.ts";
 import type { Finding } from "./finding.ts";
@@ -40,6 +40,37 @@ export async function findUnindexed(db: Client, schemas: string[]): Promise<Find
     }
   }
   return findings;
+}
+
+/** Of these a reorganisation deletes rows; of tokens and pairs never. */
+const TAKEN_BACK = ["dex_block", "dex_offer", "dex_pool", "dex_pool_state", "dex_trade"];
+
+/** The foreign keys, in any schema, that refuse a reorganisation. */
+export async function findHolding(db: Client): Promise<Finding[]> {
+  const { rows } = await db.query<{ name: string; key: string; held: string }>(
+    `select
+      con.conrelid::regclass::text as name,
+      con.conname as key,
+      con.confrelid::regclass::text as held
+    from pg_constraint as con
+    where con.contype = 'f'
+      and con.conparentid = 0
+      and con.confdeltype in ('a', 'r')
+      and con.confrelid = any (
+        select to_regclass('public.' || wanted.name)
+        from unnest($1::text[]) as wanted (name)
+      )
+    order by
+      name,
+      key`,
+    [TAKEN_BACK],
+  );
+  return rows.map(({ name, key, held }) => ({
+    check: "relations",
+    object: `table ${name}`,
+    problem: `its foreign key ${key} keeps rows of ${held}: a reorganisation that takes one back fails, and writing stops`,
+    remedy: "Declare it with on delete cascade or on delete set null.",
+  }));
 }
 
 async function findMissingIndex(db: Client, relation: Declared): Promise<Finding | undefined> {

@@ -68,7 +68,7 @@ const check = ({ url }: TestDatabase, exposed = ["public"]): Promise<CheckResult
 it("finds nothing in a migrated database with objects in a site's own schema", async () => {
   await dba.query(`
     create schema site;
-    create table site.note (id integer primary key, offer_id integer references dex_offer (id));
+    create table site.note (id integer primary key, offer_id integer references dex_offer (id) on delete cascade);
     create view site.price as select pair, vwap1h from dex_price
   `);
   // The grants that db/additions.md shows for a site's own login.
@@ -357,6 +357,21 @@ const FAULTS: Record<string, Fault> = {
       undescribed("view site.described_by_tags"),
       undescribed("column site.described_by_tags.number"),
       undescribed("function site.twice(integer)"),
+    ],
+  },
+  "foreign keys that keep rows which a reorganisation takes back": {
+    sql: `create table site.mark (
+        trade bigint primary key references public.dex_trade (id),
+        block integer references public.dex_block (number) on delete cascade,
+        token text references public.dex_token (address)
+      )`,
+    findings: [
+      {
+        check: "relations",
+        object: "table site.mark",
+        problem:
+          "its foreign key mark_trade_fkey keeps rows of public.dex_trade: a reorganisation that takes one back fails, and writing stops",
+      },
     ],
   },
   "relations that no index serves": {
