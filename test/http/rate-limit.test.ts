@@ -188,6 +188,19 @@ describe("the client", () => {
     expect(statuses(answers)).toEqual([200, 200, 429]);
   });
 
+  it("is an address also where the proxy adds its port", async () => {
+    const ask = await limited(1, 1);
+    const answers = await askAll(ask, [
+      forwarded("192.0.2.1:5555"),
+      forwarded("192.0.2.1:5556"),
+      forwarded("192.0.2.2:5555"),
+      forwarded("[2001:db8:0:1::1]:443"),
+      forwarded("[2001:db8:0:1::2]"),
+      forwarded("2001:db8:1::1"),
+    ]);
+    expect(statuses(answers)).toEqual([200, 429, 200, 200, 429, 200]);
+  });
+
   it("is the proxy, where that says no address", async () => {
     const ask = await limited(1, 1);
     const answers = await askAll(ask, [forwarded("one"), forwarded("another"), MARKETS]);
