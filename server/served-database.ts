@@ -210,7 +210,7 @@ async function checkSettings(pool: Pool, url: string): Promise<void> {
   if (missing.length === 0) return;
   throw new Error(
     `With PREPARE=off the login of ${shownUrl(url)} must have the role and the settings of the service's sessions, and ` +
-      `lacks ${missing.join(", ")}: docs/deployment.md has the statements.`,
+      `lacks ${missing.join(", ")}: docs/deployment.md, PgBouncer, says how to set them.`,
   );
 }
 
