@@ -287,17 +287,14 @@ export function trustedNeighbours(trusted: TrustedProxies): (address: string) =>
   return (address) => isIP(address) !== 0 && isTrusted(address, 0);
 }
 
-/** An IPv6 address in brackets, or any address with its port. */
 const WITH_PORT = /^(?:\[(.+)\](?::\d+)?|([\d.]+):\d+)$/;
 
 export function clientNames(trusted: TrustedProxies): ClientOf {
   if (trusted === 0) return ({ socket }) => clientAt(socket.remoteAddress);
   const isTrusted = believed(trusted);
   return (req) => {
-    const named = proxyaddr(req, isTrusted);
     // Some proxies add the port, which would make each request another client's, as any other text would.
-    const [, v6, v4] = WITH_PORT.exec(named) ?? [];
-    const address = v6 ?? v4 ?? named;
+    const address = proxyaddr(req, isTrusted).replace(WITH_PORT, "$1$2");
     return clientAt(isIP(address) === 0 ? req.socket.remoteAddress : address);
   };
 }
