@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { abandonPool, type PoolBounds } from "../db/bounded-pool.ts";
 import { openEmbedded, type Embedded } from "../db/embedded/open.ts";
 import { makePool, READER_SETTINGS, type Pool } from "../db/connect.ts";
+import { shareTurns } from "../db/shared-turns.ts";
 import { BeforeBaseline } from "../db/committed.ts";
 import { ANSWER_MS, Fence, ReplacedPrimary } from "../db/fence.ts";
 import { applyMigrations, pendingMigrations } from "../db/migrations.ts";
@@ -76,6 +77,8 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
     return pool;
   };
   const pool = open(config.poolSize, config.statementTimeoutMs);
+  // A pooler may give each of a turn's statements another session, and a trace has those of its own request.
+  if (prepare && config.traces === undefined) shareTurns(pool);
   const graphqlPool = open(config.graphqlPoolSize, config.graphqlStatementTimeoutMs);
   const readinessPool = open(1, config.statementTimeoutMs);
   const own = { queue: Infinity, askedBy, holdMs: OWN_STATEMENT_MS };
