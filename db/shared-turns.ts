@@ -3,7 +3,7 @@ import type { Pool, PooledClient } from "./connection-types.ts";
 import { isUnreachable } from "./failure.ts";
 
 /** Statements of a turn on one connection; the next ones take another. */
-const MAX_STATEMENTS = 8;
+const MAX_STATEMENTS = 4;
 
 /** A turn that takes longer has a slow statement: those behind it run alone. */
 const PATIENCE_MS = 20;
