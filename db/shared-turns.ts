@@ -22,7 +22,7 @@ interface Statement {
 
 type Release = (error?: Error) => void;
 
-/** Tells a statement to run alone. */
+/** Has a statement run alone. */
 const ALONE = new Error("the statement waits behind another one of its connection");
 
 /**
