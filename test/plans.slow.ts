@@ -97,6 +97,15 @@ async function explained(act: () => Promise<unknown>, table = "dex_trade"): Prom
 const pageOf = (args: string): Promise<Explained> =>
   explained(() => dataOf(app, `{ allDexTrades(first: ${PAGE}${args}) { nodes { id price tx } } }`));
 
+/** Explains the statements of a page, and those that say whether rows come before and after it. */
+async function besidePage(args: string, fields: string): Promise<Explained[]> {
+  sent.length = 0;
+  await dataOf(app, `{ allDexTrades(${args}) { nodes { id } pageInfo { ${fields} } } }`);
+  const reading = sent.filter(({ text }) => /\bdex_trade\b/.test(text));
+  expect(reading).toHaveLength(1 + fields.split(" ").length);
+  return Promise.all(reading.map((one) => explain(database.reader, one, "dex_trade")));
+}
+
 /** The plan reads the page and at most as many rows beside it, by an index. */
 function expectPageOnly({ rowsRead, wholeTable, indexes }: Explained): void {
   expect(indexes).not.toHaveLength(0);
@@ -199,7 +208,42 @@ describe.each(Object.entries(STATES))("%s", (_state, statements) => {
         app,
         `{ allDexTrades(first: 1, offset: ${TRADES / 2}${orderBy}) { pageInfo { endCursor } } }`,
       );
-      expectPageOnly(await pageOf(`${orderBy}, after: "${allDexTrades.pageInfo.endCursor!}"`));
+      const cursor = allDexTrades.pageInfo.endCursor!;
+      expectPageOnly(await pageOf(`${orderBy}, after: "${cursor}"`));
+      const [before, after] = [
+        await besidePage(`first: 1, after: "${cursor}"${orderBy}`, "hasPreviousPage"),
+        await besidePage(`last: 1, before: "${cursor}"${orderBy}`, "hasNextPage"),
+      ];
+      for (const one of [...before, ...after]) {
+        expectPageOnly(one);
+        expect(one.rowsRead).toBeLessThanOrEqual(3);
+      }
+    },
+  );
+
+  it.each(["ID", "MARKET", "TAKER"])(
+    "a page between cursors of %s, of a filter that no index serves, reads no row twice to say what is beside it",
+    async (column) => {
+      const orderBy = `orderBy: ${column}_ASC`;
+      // Other tests add some.
+      const counted = await dataOf(app, "{ allDexTrades { totalCount } }");
+      const all = counted.allDexTrades.totalCount;
+      const cursorAt = async (offset: number): Promise<string> => {
+        const query = `{ allDexTrades(first: 1, offset: ${offset}, ${orderBy}) { pageInfo { endCursor } } }`;
+        return (await dataOf(app, query)).allDexTrades.pageInfo.endCursor!;
+      };
+      for (const [from, to] of [
+        [10, TRADES - 10],
+        [TRADES / 4, TRADES / 2],
+      ] as const) {
+        const [after, before] = [await cursorAt(from), await cursorAt(to)];
+        const bounds = `after: "${after}", before: "${before}", ${orderBy}`;
+        for (const filter of ["idx: { greaterThan: 2 }", 'lotAmt: { equalTo: "3.5" }']) {
+          const args = `first: 1, ${bounds}, filter: { ${filter} }`;
+          const read = await besidePage(args, "hasPreviousPage hasNextPage");
+          expect(read.reduce((sum, one) => sum + one.rowsRead, 0)).toBeLessThanOrEqual(all);
+        }
+      }
     },
   );
 

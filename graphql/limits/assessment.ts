@@ -2,8 +2,9 @@
 // a function of its variables.
 //
 // A row costs 1: each row of a list, up to its `first` or `last`, and each record that a row refers to, and 1 more for
-// each 2,000 characters of its fields: of a name 1 each, and 64 for a value. A `totalCount` costs 10, and an `offset` 1
-// for each 100 rows that it skips. Everything counts once for each row of the lists around it.
+// each 2,000 characters of its fields: of a name 1 each, and 64 for a value. A `totalCount` costs 10, an `offset` 1
+// for each 100 rows that it skips, and a `pageInfo` 1 for each row that it reads beside the page. Everything counts once
+// for each row of the lists around it.
 //
 // As of a past block, a record of a view is computed from hours, minutes and trades: it costs as much as many rows.
 //
@@ -30,6 +31,7 @@ import {
 } from "graphql";
 import { fragmentsOf } from "../fragments.ts";
 import { isAsOf } from "../as-of/directive.ts";
+import { isGiven, READ_BESIDE } from "./beside-page.ts";
 import {
   CHARACTERS_PER_COST,
   COUNT_COST,
@@ -41,6 +43,7 @@ import {
 import type { IndexedFields } from "./served-conditions.ts";
 import {
   amountOf,
+  argumentNamed,
   argumentOf,
   leavesOut,
   type Amount,
@@ -61,6 +64,8 @@ export interface PricedList {
   indexed: IndexedFields | undefined;
   /** Whether its total reads each row that it counts: no count of a past block is kept. */
   isCountedWhole: boolean;
+  /** Whether its PageInfo reads rows before the page and after it. */
+  isReadAround: (variables: VariableValues) => boolean;
 }
 
 export interface Price {
@@ -197,6 +202,7 @@ export function newPrice(
     // A connection may be asked for its count alone.
     let readsRows = isPlain;
     let isCounted = false;
+    const sides = new Set<string>();
     for (const part of isPlain ? [] : collect(type, sets)) {
       const name = part.field.name.value;
       readsRows ||= ["pageInfo", "nodes", "edges"].includes(name);
@@ -209,6 +215,9 @@ export function newPrice(
         const ofPage = part.type === undefined ? [] : collect(part.type, part.sets);
         const costOfPage = costOf(sum(ofPage.map(widthOf)));
         perList.push(() => costOfPage);
+        for (const one of ofPage) {
+          for (const side of READ_BESIDE[one.field.name.value] ?? []) sides.add(side);
+        }
       } else if (name === "nodes") {
         perRow.push(partOf(part.type, part.sets));
       } else if (name === "edges" && part.type !== undefined) {
@@ -225,7 +234,14 @@ export function newPrice(
     const isCountedWhole =
       isPast && isChosen && isCounted && definition?.extensions.isCountedBesidePage === true;
     const served = isChosen ? indexed : undefined;
-    lists.push({ field, first, last, isChosen, indexed: served, isCountedWhole });
+    const besides = [...sides].flatMap((name) => argumentNamed(field, name) ?? []);
+    complexity += STEPS.rowBeside * besides.length;
+    const readBeside = (given: VariableValues): string[] =>
+      besides.filter(({ value }) => isGiven(value, given)).map(({ name }) => name.value);
+    if (besides.length > 0) perList.push((_bound, given) => readBeside(given).length);
+    const isReadAround = (given: VariableValues): boolean =>
+      ["after", "before"].every((name) => readBeside(given).includes(name));
+    lists.push({ field, first, last, isChosen, indexed: served, isCountedWhole, isReadAround });
 
     const [beside, each] = [sumOf(perList), sumOf(perRow.map(({ cost }) => cost))];
     if (!readsRows) return beside;

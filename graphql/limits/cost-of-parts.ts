@@ -12,6 +12,8 @@ export const STEPS = {
   list: 30,
   totalCount: 13,
   pageInfo: 15,
+  /** A row beside the page that `pageInfo` reads. */
+  rowBeside: 9,
   /** Each type that an interface's object may be of. */
   possibleType: 14,
 };

@@ -2,7 +2,8 @@
 //
 // A list whose condition or filter no index serves may read its whole table. One of them costs nothing
 // more, because every column can be filtered by; each other one costs a 25th of the limit. So do 20 comparisons of each
-// row, and a total of chosen rows as of a past block, of which no count is kept.
+// row, and a total of chosen rows as of a past block, of which no count is kept. A list counts twice whose pageInfo reads
+// rows before the page and after it: they are the same rows if the cursor of `before` is not behind that of `after`.
 import {
   getOperationAST,
   GraphQLError,
@@ -180,7 +181,9 @@ function listBound(
 ): number | GraphQLError {
   const isUnserved = ({ field, indexed }: PricedList): boolean =>
     indexed !== undefined && !isServed(field, indexed, variables);
-  const ofUnserved = lists.filter(isUnserved);
+  const ofUnserved = lists
+    .filter(isUnserved)
+    .flatMap((one) => (one.isReadAround(variables) ? [one, one] : [one]));
   const unserved = ofUnserved.length;
   const counted = lists.filter((list) => list.isCountedWhole && !isUnserved(list)).length;
   const comparisons = ofUnserved.map(({ field }) => comparisonsOf(field, variables));

@@ -51,8 +51,10 @@ export function valuesOf(
 /** A number that an argument gives; null without one. */
 export type Amount = (variables: VariableValues) => number | null;
 
-export const argumentOf = ({ arguments: given = [] }: FieldNode, name: string) =>
-  given.find((one) => one.name.value === name)?.value;
+export const argumentNamed = ({ arguments: given = [] }: FieldNode, name: string) =>
+  given.find((one) => one.name.value === name);
+
+export const argumentOf = (field: FieldNode, name: string) => argumentNamed(field, name)?.value;
 
 /** The executor refuses values that are no number. */
 export function amountOf(field: FieldNode, name: string): Amount {

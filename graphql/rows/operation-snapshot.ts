@@ -10,18 +10,23 @@
 import {
   getOperationAST,
   Kind,
+  type ArgumentNode,
   type DocumentNode,
   type GraphQLSchema,
   type OperationDefinitionNode,
   type SelectionSetNode,
+  type ValueNode,
 } from "graphql";
 import type { PgClient, WithPgClient } from "postgraphile/@dataplan/pg";
+import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import type { PageAttempt } from "#append-only-totals";
 import { SELECT_HEAD } from "../../http/min-block.ts";
 import { stateIn } from "../../http/request.ts";
 // Declares `asOf` in the context.
 import type {} from "../as-of/past-cursors.ts";
 import { fragmentsOf, type Fragments } from "../fragments.ts";
+import { isGiven, READ_BESIDE } from "../limits/beside-page.ts";
+import { valuesOf } from "../limits/variable-values.ts";
 import type { OperationTime } from "./operation-time.ts";
 import { makeSnapshot, type Beginning } from "./read-transaction.ts";
 
@@ -74,18 +79,27 @@ const hasColumnsOnly = ({ selections }: SelectionSetNode, fragments: Fragments):
 /** How many statements an operation sends: one, several, or those of one page and its total. */
 type Statements = "one" | "several" | "page";
 
+/** How many statements the operation sends, and the arguments that each have it send several, unless they are null. */
+interface Counted {
+  sent: Statements;
+  arguments: readonly ValueNode[];
+}
+
 /**
  * How many statements the operation sends, fragments included. Several are for several fields of Query, for totalCount and
- * anything else of a connection, and for what comes before a page with an offset.
+ * anything else of a connection, and for what comes before a page with a cursor or an offset, or behind it.
  */
 function countStatements(
-  document: DocumentNode,
+  args: { document: DocumentNode; schema: GraphQLSchema },
   operation: OperationDefinitionNode,
-): Exclude<Statements, "page"> | "with total" {
+): Counted {
+  const { document } = args;
   const fragments = fragmentsOf(document);
   const visited = new Set<unknown>();
   const reads: string[] = [];
-  let [roots, skips, looksBack] = [0, false, false];
+  const given: ArgumentNode[] = [];
+  const sides = new Set<string>();
+  let roots = 0;
   const visit = ({ selections }: SelectionSetNode, isRoot: boolean): void => {
     for (const selection of selections) {
       const isSpread = selection.kind === Kind.FRAGMENT_SPREAD;
@@ -95,8 +109,8 @@ function countStatements(
       if (node.kind === Kind.FIELD) {
         if (isRoot && !node.name.value.startsWith("__")) roots += 1;
         if (READS.has(node.name.value)) reads.push(node.name.value);
-        skips ||= node.arguments?.some(({ name }) => name.value === "offset") === true;
-        looksBack ||= node.name.value === "hasPreviousPage";
+        given.push(...(node.arguments ?? []));
+        for (const name of READ_BESIDE[node.name.value] ?? []) sides.add(name);
         if (node.selectionSet !== undefined) visit(node.selectionSet, false);
       } else {
         // Query is a Node too, so that its fields can be selected anywhere below `node`.
@@ -105,24 +119,26 @@ function countStatements(
     }
   };
   visit(operation.selectionSet, true);
-  if (roots > 1 || (skips && looksBack)) return "several";
-  return reads.length > 1 && reads.includes(TOTAL) ? "with total" : "one";
+  const withTotal = reads.length > 1 && reads.includes(TOTAL);
+  const ofTotal = withTotal && isOnePage(args, operation) ? "page" : "several";
+  return {
+    sent: roots > 1 ? "several" : withTotal ? ofTotal : "one",
+    arguments: given.filter(({ name }) => sides.has(name.value)).map(({ value }) => value),
+  };
 }
 
 /** A document is parsed for one schema, and kept. */
-const statements = new WeakMap<OperationDefinitionNode, Statements>();
+const statements = new WeakMap<OperationDefinitionNode, Counted>();
 
 function statementsOf(
-  args: { document: DocumentNode; schema: GraphQLSchema },
+  args: Pick<GrafastExecutionArgs, "document" | "schema" | "variableValues">,
   operation: OperationDefinitionNode,
 ): Statements {
-  const known = statements.get(operation);
-  if (known !== undefined) return known;
-  const counted = countStatements(args.document, operation);
-  const ofTotal = counted === "with total" && isOnePage(args, operation) ? "page" : "several";
-  const found = counted === "with total" ? ofTotal : counted;
-  statements.set(operation, found);
-  return found;
+  const counted = statements.get(operation) ?? countStatements(args, operation);
+  statements.set(operation, counted);
+  if (counted.arguments.length === 0) return counted.sent;
+  const variables = valuesOf(operation, args.variableValues ?? {});
+  return counted.arguments.some((one) => isGiven(one, variables)) ? "several" : counted.sent;
 }
 
 /** Runs the operation in a transaction. */
@@ -185,7 +201,7 @@ async function once<T>(
   } finally {
     context.withPgClient = withPgClient;
   }
-  if (operation != null) statements.set(operation, "several");
+  if (operation != null) statements.set(operation, { sent: "several", arguments: [] });
   return inSnapshot(context, run);
 }
 

@@ -9,47 +9,59 @@
 import {
   TYPES,
   type PgCodec,
+  type PgCodecAttribute,
   type PgOrderSpec,
   type PgResource,
   type PgSelectQueryBuilder,
 } from "postgraphile/@dataplan/pg";
 import { lambda, type GrafastArgumentConfig, type Step } from "postgraphile/grafast";
 import { sql, type SQL } from "postgraphile/pg-sql2";
+import { keepOrder, type ExpressionSpec } from "./beyond-cursor.ts";
 import { applyTo, selectOf, type AnyConnection } from "./internals.ts";
 import { totalKey } from "./total-key.ts";
 
 type ApplyOrder = (builder: PgSelectQueryBuilder) => void;
-type ColumnSpec = Extract<PgOrderSpec, { attribute: string }>;
 type ApplyPlan = NonNullable<GrafastArgumentConfig["applyPlan"]>;
 type Direction = PgOrderSpec["direction"];
+
+function attributeOf({ attributes }: PgCodec, column: string): PgCodecAttribute {
+  const attribute = attributes?.[column];
+  if (attribute === undefined) throw new Error(`no column ${column}`);
+  return attribute;
+}
 
 /** The cursor's digest includes SQL comments. */
 const withDirection = (fragment: SQL, direction: Direction): SQL =>
   direction === "DESC" ? sql`${fragment} ${sql.comment("desc", true)}` : fragment;
 
 /** Orders a nullable column by `is null` first, so that a cursor finds the nulls. */
-function unservedSpecs(spec: PgOrderSpec, resource: PgResource, alias: SQL): PgOrderSpec[] {
-  const { direction } = spec;
-  if (spec.attribute === undefined) {
+function unservedSpecs(spec: PgOrderSpec, { codec }: PgResource, alias: SQL): ExpressionSpec[] {
+  const { attribute: column, callback, direction, nulls } = spec;
+  if (column === undefined) {
     return [{ ...spec, fragment: withDirection(spec.fragment, direction) }];
   }
-  const column: ColumnSpec = {
-    ...spec,
-    callback(fragment, codec, nullable) {
-      const [made, madeCodec] = spec.callback?.(fragment, codec, nullable) ?? [fragment, codec];
-      return [withDirection(made, direction), inCursor(madeCodec), nullable];
-    },
+  const attribute = attributeOf(codec, column);
+  const nullable = attribute.notNull !== true;
+  const expression = sql`${alias}.${sql.identifier(column)}`;
+  const [made, madeCodec] = callback?.(expression, attribute.codec, nullable) ?? [
+    expression,
+    attribute.codec,
+  ];
+  const ofColumn: ExpressionSpec = {
+    fragment: withDirection(made, direction),
+    codec: inCursor(madeCodec),
+    direction,
+    ...(nulls && { nulls }),
   };
-  if (resource.codec.attributes?.[spec.attribute]?.notNull === true) return [column];
-  const isNull = sql`(${alias}.${sql.identifier(spec.attribute)} is null)`;
+  if (!nullable) return [ofColumn];
   return [
     {
-      fragment: withDirection(isNull, direction),
+      fragment: withDirection(sql`(${expression} is null)`, direction),
       codec: TYPES.boolean,
       nullable: false,
       direction,
     },
-    column,
+    { ...ofColumn, nullable },
   ];
 }
 
@@ -79,21 +91,15 @@ function indexedSpec(
   column: string,
   requested: string,
   direction: Direction,
-  { codec }: PgResource,
-): ColumnSpec {
-  const isNullable = codec.attributes?.[column]?.notNull !== true;
-  return {
-    attribute: column,
-    direction,
-    callback: (fragment, columnCodec) => {
-      const expression = isNullable
-        ? sql`coalesce(${fragment}, ${nullKey(columnCodec)})`
-        : fragment;
-      // One index serves several orders: the digest must differ between them.
-      const labelled = sql`${expression} ${sql.comment(requested, true)}`;
-      return [withDirection(labelled, direction), inCursor(columnCodec), false];
-    },
-  };
+  { codec: rowCodec }: PgResource,
+  alias: SQL,
+): ExpressionSpec {
+  const { codec, notNull } = attributeOf(rowCodec, column);
+  const value = sql`${alias}.${sql.identifier(column)}`;
+  const expression = notNull === true ? value : sql`coalesce(${value}, ${nullKey(codec)})`;
+  // One index serves several orders: the digest must differ between them.
+  const labelled = sql`${expression} ${sql.comment(requested, true)}`;
+  return { fragment: withDirection(labelled, direction), codec: inCursor(codec), direction };
 }
 
 /** Collects all requested columns before ordering, because an index serves them together. */
@@ -106,26 +112,28 @@ function applyOrder(apply: ApplyOrder, builder: PgSelectQueryBuilder, resource: 
     },
     setOrderIsUnique: () => undefined,
   });
+  const { alias } = builder;
   const key = totalKey(resource) ?? [];
   // NATURAL has no columns: it means the key, and so do its cursors.
   if (requested.length === 0) {
-    requested.push(...key.map((attribute): ColumnSpec => ({ attribute, direction: "ASC" })));
+    requested.push(...key.map((attribute): PgOrderSpec => ({ attribute, direction: "ASC" })));
   }
   const columns = requested.map(({ attribute }) => attribute);
   const { direction = "ASC" } = requested[0] ?? {};
   const text = columns.join();
   const served = resource.extensions?.servedOrders?.find((one) => one.requested.join() === text);
   const specs = served
-    ? served.columns.map((column) => indexedSpec(column, text, direction, resource))
-    : requested.flatMap((spec) => unservedSpecs(spec, resource, builder.alias));
-  for (const spec of specs) builder.orderBy(spec);
+    ? served.columns.map((name) => indexedSpec(name, text, direction, resource, alias))
+    : requested.flatMap((spec) => unservedSpecs(spec, resource, alias));
   if (served === undefined && !key.every((column) => columns.includes(column))) {
     for (const column of key) {
-      const codec = resource.codec.attributes?.[column]?.codec ?? TYPES.text;
-      const fragment = sql`${builder.alias}.${sql.identifier(column)}`;
-      builder.orderBy({ fragment, codec: inCursor(codec), direction });
+      const { codec } = attributeOf(resource.codec, column);
+      const fragment = sql`${alias}.${sql.identifier(column)}`;
+      specs.push({ fragment, codec: inCursor(codec), direction });
     }
   }
+  for (const spec of specs) builder.orderBy(spec);
+  keepOrder(builder, specs);
   // PostGraphile would append its first unique key, which may be nullable.
   builder.setOrderIsUnique();
 }

@@ -39,6 +39,12 @@ it.each([
     (n: number) => `a${n}: allDexTokens { pageInfo { endCursor } }`,
     22,
   ],
+  [
+    "rows beside a page",
+    (n: number) =>
+      `a${n}: allDexTokens(after: null, before: null) { pageInfo { a: hasPreviousPage hasPreviousPage hasNextPage } }`,
+    15,
+  ],
   ["objects of any type", (n: number) => `a${n}: node(nodeId: "x") { nodeId }`, 7],
   ["fields in a fragment", (n: number) => `...on Query { a${n}: dexHead { block } }`, 83],
 ])("counts %s", async (_what, text, most) => {

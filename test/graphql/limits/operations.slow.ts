@@ -235,6 +235,24 @@ describe("the cost of a query", () => {
     expect(await refused(many)).toMatchObject({ code: "TOO_EXPENSIVE" });
   });
 
+  it("counts the rows that pageInfo reads beside each page", async () => {
+    const declared = "query ($after: Cursor, $before: Cursor)";
+    const beside = `trades(first: 23, after: $after, before: $before) {
+      pageInfo { hasPreviousPage a: hasPreviousPage hasNextPage }
+    }`;
+    const query = `${declared} { allDexOffers(first: 1000) { nodes { a: ${beside} b: ${beside} } } }`;
+    const { allDexTrades } = await dataOf(
+      app,
+      "{ allDexTrades(first: 1) { pageInfo { endCursor } } }",
+    );
+    const cursor = allDexTrades.pageInfo.endCursor;
+    expect((await ask(app, query, { after: cursor })).errors).toBeUndefined();
+    statements.length = 0;
+    expect(await refused(query, { after: cursor, before: cursor })).toMatchObject({
+      code: "TOO_EXPENSIVE",
+    });
+  });
+
   it("is that of the variables given", async () => {
     const query =
       "query ($n: Int!) { allDexOffers(first: 1000) { nodes { trades(first: $n) { nodes { id } } } } }";
@@ -276,6 +294,26 @@ describe("a condition that no index serves", () => {
     expect(message).toContain(
       "26 of its lists have a condition or filter that no index serves, and each after the first counts as 2000.",
     );
+  });
+
+  it("counts twice where pageInfo reads rows before the page and after it", async () => {
+    const { allDexTrades } = await dataOf(
+      app,
+      "{ allDexTrades(first: 1) { pageInfo { endCursor } } }",
+    );
+    const cursor = allDexTrades.pageInfo.endCursor;
+    const query = (count: number, fields: string): string =>
+      `query ($after: Cursor, $before: Cursor) ${pages(
+        count,
+        'condition: { act: "sell" }, after: $after, before: $before',
+      ).replaceAll("{ id }", `{ id } pageInfo { ${fields} }`)}`;
+    const [one, both] = ["hasPreviousPage", "hasPreviousPage hasNextPage"];
+    const between = { after: cursor, before: cursor };
+    expect((await ask(app, query(12, both), between)).errors).toBeUndefined();
+    expect((await ask(app, query(13, one), between)).errors).toBeUndefined();
+    expect((await ask(app, query(13, both), { after: cursor })).errors).toBeUndefined();
+    statements.length = 0;
+    expect((await refused(query(13, both), between)).code).toBe("TOO_EXPENSIVE");
   });
 
   it("is priced where it is the default of a variable", async () => {

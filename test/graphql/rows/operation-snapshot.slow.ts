@@ -362,10 +362,15 @@ const pageOf = async (condition = {}): Promise<TradesPage> =>
   (await dataOf(app, PAGE, { condition })).allDexTrades;
 const isCount = (text: string): boolean => text.includes(COUNT);
 
-it("reads what comes before a page with an offset in the page's snapshot", async () => {
+it.each([
+  ["an offset", "allDexTrades(first: 1, offset: 1)", '"dex_trade"'],
+  ["a cursor", "allDexTrades(first: 1, after: $cursor)", "/* id */) <= "],
+])("reads what comes before a page with %s in its snapshot", async (_with, list, statement) => {
   await addTrades(2);
-  const page =
-    "allDexTrades(first: 1, offset: 1) { nodes { id } totalCount pageInfo { hasPreviousPage } }";
+  const first = await dataOf(app, "{ allDexTrades(first: 1) { pageInfo { endCursor } } }");
+  const cursor = first.allDexTrades.pageInfo.endCursor;
+  const declared = list.includes("$") ? "query ($cursor: Cursor)" : "";
+  const page = `${list} { nodes { id } totalCount pageInfo { hasPreviousPage } }`;
   const { rows } = await locker.query<{ now: Date }>("select clock_timestamp() as now");
   const untilOneAnswered = (): Promise<void> =>
     until(async () => {
@@ -376,13 +381,43 @@ it("reads what comes before a page with an offset in the page's snapshot", async
       return rowCount === 1;
     });
   // Two trades are taken back between the statements: both are there, or neither.
-  meanwhile = { statement: '"dex_trade"', act: () => untilOneAnswered().then(() => takeBack(1)) };
-  const { both } = await dataOf<Record<"both", Trades>>(app, `{ both: ${page} }`);
+  meanwhile = { statement, act: () => untilOneAnswered().then(() => takeBack(1)) };
+  const variables = declared === "" ? {} : { cursor };
+  const { both } = await dataOf<Record<"both", Trades>>(
+    app,
+    `${declared} { both: ${page} }`,
+    variables,
+  );
   expect(both).toMatchObject({ nodes: [{}], pageInfo: { hasPreviousPage: true } });
-  for (const asked of ["", "(offset: 3)"]) {
+  expect(meanwhile).toBeUndefined();
+});
+
+const BOTH = "hasPreviousPage hasNextPage";
+
+it.each([
+  ["", BOTH, 1],
+  ["(offset: 3)", "hasNextPage", 1],
+  ["(first: 1, after: $cursor)", "hasNextPage endCursor", 1],
+  ["(last: 1, before: $cursor)", "hasPreviousPage startCursor", 1],
+  ["(first: 1, after: $none, before: $none)", BOTH, 1],
+  // In a transaction.
+  ["(first: 1, after: $cursor)", BOTH, 4],
+  ["(last: 1, before: $cursor)", BOTH, 4],
+])("for %s with %s sends %i statements", async (args, fields, count) => {
+  await addTrades(2);
+  const { allDexTrades } = await dataOf(
+    app,
+    "{ allDexTrades(first: 1) { pageInfo { endCursor } } }",
+  );
+  const given = { cursor: allDexTrades.pageInfo.endCursor, none: null };
+  const used = Object.entries(given).filter(([name]) => args.includes(`$${name}`));
+  const declared =
+    used.length === 0 ? "" : `query (${used.map(([name]) => `$${name}: Cursor`).join()})`;
+  const query = `${declared} { allDexTrades${args} { nodes { id } pageInfo { ${fields} } } }`;
+  for (let request = 0; request < 2; request += 1) {
     sent.length = 0;
-    await dataOf(app, `{ allDexTrades${asked} { nodes { id } pageInfo { hasNextPage } } }`);
-    expect(sent).toHaveLength(1);
+    await dataOf(app, query, Object.fromEntries(used));
+    expect(sent).toHaveLength(count);
   }
 });
 
