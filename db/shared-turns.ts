@@ -36,9 +36,7 @@ export function shareTurns(pool: Pool): void {
   let pausedUntil = 0;
 
   const isFree = (): boolean =>
-    pool.waitingCount === 0 &&
-    pool.options.max + pool.idleCount - pool.totalCount > begun &&
-    performance.now() >= pausedUntil;
+    pool.waitingCount === 0 && pool.options.max + pool.idleCount - pool.totalCount > begun;
 
   const begin = (): Statement[] => {
     const turn: Statement[] = [];
@@ -46,6 +44,11 @@ export function shareTurns(pool: Pool): void {
     setImmediate(() => {
       begun -= 1;
       if (open === turn) open = undefined;
+      // Another request may have taken the last one since: each waits for its own client's turn then.
+      if (!isFree()) {
+        for (const { reject } of turn) reject(ALONE);
+        return;
+      }
       pool.connect((error, client, release) => {
         if (client !== undefined) run(turn, client, release, onSlow);
         else for (const { reject } of turn) reject(error);
@@ -60,7 +63,7 @@ export function shareTurns(pool: Pool): void {
   const shared = (config: unknown, ...rest: unknown[]): unknown => {
     if (rest.length > 0 || !isNamed(config)) return runAlone(config, ...rest);
     if (open === undefined || open.length === MAX_STATEMENTS) {
-      if (!isFree()) return runAlone(config);
+      if (!isFree() || performance.now() < pausedUntil) return runAlone(config);
       open = begin();
     }
     const turn = open;
@@ -84,10 +87,14 @@ function run(turn: Statement[], client: PooledClient, release: Release, onSlow: 
   let answered = 0;
   let failure: Error | undefined;
   let isLost = false;
+  let isGivenUp = false;
+  let isOver = false;
   const giveUp = (): void => {
     if (answered === turn.length) return;
     onSlow();
-    for (const { reject } of turn.slice(answered + 1)) reject(ALONE);
+    const behind = turn.slice(answered + 1);
+    isGivenUp = behind.length > 0;
+    for (const { reject } of behind) reject(ALONE);
   };
   // A late timer comes before the answers that are already there.
   const timer = isShared ? setTimeout(() => setImmediate(giveUp), PATIENCE_MS).unref() : undefined;
@@ -103,10 +110,15 @@ function run(turn: Statement[], client: PooledClient, release: Release, onSlow: 
       isLost ||= isUnreachable(error);
       statement.reject(isOfOther ? ALONE : error);
     }
-    if (answered < turn.length) return;
+    if (isOver || (answered < turn.length && !isGivenUp)) return;
+    isOver = true;
     clearTimeout(timer);
     if (isShared) Object.assign(client, { pipeline: false });
-    release(failure);
+    // PostgreSQL has the statements that were given up, and would run one after the other: it ends them with the connection.
+    release(
+      isGivenUp ? new Error("the connection has statements that nothing waits for") : failure,
+    );
+    if (isGivenUp) stream.destroy();
   };
 
   if (isShared) {
@@ -127,5 +139,5 @@ type Query = (
 ) => void;
 
 interface Corked {
-  connection: { stream: { cork: () => void; uncork: () => void } };
+  connection: { stream: Record<"cork" | "destroy" | "uncork", () => void> };
 }

@@ -52,6 +52,16 @@ it("run alone where all connections are in use", async () => {
   expect(numbers(await answers)).toEqual(SIX);
 });
 
+it("wait alone where another request has taken the last connection since", async () => {
+  const held = await Promise.all([pool.connect(), pool.connect()]);
+  const answers = Promise.all([ask(1), ask(2)]);
+  held.push(await pool.connect());
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  expect(pool.waitingCount).toBe(2);
+  for (const client of held) client.release();
+  expect(numbers(await answers)).toEqual([1, 2]);
+});
+
 it("fail alone: those behind get their rows", async () => {
   const zero = { name: "divided", text: "select 1 / $1::int", values: [0] };
   const [first, failed, third] = await Promise.allSettled([ask(1), pool.query(zero), ask(3)]);
@@ -83,6 +93,13 @@ it("do not wait for a slow one, and then run alone for a while", async () => {
 
   await signal("pg_cancel_backend");
   await slow;
+});
+
+it("do not hold the connection that has those given up", async () => {
+  const [slow, second] = await Promise.all([ask(1, 0.2), ask(2)]);
+  expect(second.process).not.toBe(slow.process);
+  const later = await Promise.all([ask(3, 0.2), ask(4, 0.2), ask(5, 0.2)]);
+  expect(later.map(({ process }) => process)).not.toContain(slow.process);
 });
 
 it("get their rows where the connection is lost by another one", async () => {
