@@ -5,8 +5,9 @@ import { isUnreachable } from "./failure.ts";
 /** Statements of a turn on one connection; the next ones take another. */
 const MAX_STATEMENTS = 4;
 
+// A plan of GraphQL holds the event loop for as long.
 /** A turn that takes longer has a slow statement: those behind it run alone. */
-const PATIENCE_MS = 20;
+const PATIENCE_MS = 50;
 
 /** How long all statements run alone then. */
 const PAUSE_MS = 1000;
