@@ -8,6 +8,7 @@ import { grafast } from "postgraphile/grafast";
 import { makeV4Preset } from "postgraphile/presets/v4";
 import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connection-filter";
 import { makeIndexedOrdersPlugins } from "../index.ts";
+import { anyPage, expectedPage, PAGE_ARGUMENTS, PAGE_VARIABLES } from "./any-page.ts";
 
 /** A server whose superuser makes databases. */
 const CLUSTER = process.env["TEST_CLUSTER_URL"] ?? "";
@@ -124,53 +125,6 @@ afterAll(async () => {
   await admin.end();
 });
 
-interface Asked {
-  filter: number;
-  after: number | null;
-  before: number | null;
-  first: number | null;
-  last: number | null;
-  offset: number | null;
-}
-
-/** Cursors are of any rows, the first argument before the second or not. */
-const asked: fc.Arbitrary<Asked> = fc
-  .record({
-    filter: fc.nat(FILTERS.length - 1),
-    after: fc.option(fc.nat(11)),
-    before: fc.option(fc.nat(11)),
-    count: fc.option(fc.nat(5)),
-    offset: fc.option(fc.nat(4)),
-    isLast: fc.boolean(),
-  })
-  .map(({ count, isLast, offset, ...others }) => ({
-    ...others,
-    first: isLast ? null : count,
-    last: isLast ? count : null,
-    offset: isLast && count !== null ? null : offset,
-  }));
-
-/** What pageInfo says, by the whole list in its order. A page of no rows says what its cursors and its offset leave out. */
-function expected(all: readonly Row[], { filter, after, before, first, last, offset }: Asked) {
-  const isIn = FILTERS[filter]![1];
-  const upTo = all.slice(0, (after ?? -1) + 1).filter(isIn);
-  const from = before === null ? [] : all.slice(before).filter(isIn);
-  const between = all.slice((after ?? -1) + 1, before ?? undefined).filter(isIn);
-  const skipped = between.slice(0, offset ?? 0);
-  const rest = between.slice(offset ?? 0);
-  const page =
-    last === null ? rest.slice(0, first ?? undefined) : last === 0 ? [] : rest.slice(-last);
-  const isCut = page.length > 0 && page.length < rest.length;
-  return {
-    ids: page.map(({ id }) => id),
-    hasPreviousPage: upTo.length > 0 || skipped.length > 0 || (last !== null && isCut),
-    hasNextPage: from.length > 0 || (first !== null && isCut),
-  };
-}
-
-const VARIABLES = "query ($after: Cursor, $before: Cursor, $first: Int, $last: Int, $offset: Int)";
-const ARGUMENTS = "after: $after, before: $before, first: $first, last: $last, offset: $offset";
-
 it.each(Object.entries(ORDERS).flatMap(([list, orders]) => orders.map((order) => [list, order])))(
   "is right in %s of %s, for cursors of any rows",
   async (list, orderBy) => {
@@ -181,14 +135,17 @@ it.each(Object.entries(ORDERS).flatMap(([list, orders]) => orders.map((order) =>
     const all = edges.map(({ node }) => node);
     const cursorOf = (at: number | null) => (at === null ? null : edges[at]!.cursor);
     await fc.assert(
-      fc.asyncProperty(asked, async (one) => {
-        const set = `filter: ${FILTERS[one.filter]![0]}, orderBy: ${orderBy}`;
+      fc.asyncProperty(anyPage(FILTERS.length, all.length), async (one) => {
+        const [filter, isIn] = FILTERS[one.set]!;
+        const set = `filter: ${filter}, orderBy: ${orderBy}`;
         const { page } = await ask(
-          `${VARIABLES} { page: ${list}(${set}, ${ARGUMENTS}) { edges { node { ${ROW} } } pageInfo { ${FLAGS} } } }`,
-          { ...one, after: cursorOf(one.after), before: cursorOf(one.before) },
+          `${PAGE_VARIABLES} { page: ${list}(${set}, ${PAGE_ARGUMENTS}) { edges { node { ${ROW} } } pageInfo { ${FLAGS} } } }`,
+          { ...one, set: undefined, after: cursorOf(one.after), before: cursorOf(one.before) },
         );
         const { edges: found, pageInfo } = page as Page;
-        expect({ ids: found.map(({ node }) => node.id), ...pageInfo }).toEqual(expected(all, one));
+        expect({ ids: found.map(({ node }) => node.id), ...pageInfo }).toEqual(
+          expectedPage(all, (at) => isIn(all[at]!), one),
+        );
       }),
       { numRuns: 150 },
     );

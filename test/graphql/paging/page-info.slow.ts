@@ -2,6 +2,12 @@
 // not, now and as of a past block.
 import fc from "fast-check";
 import {
+  anyPage,
+  expectedPage,
+  PAGE_ARGUMENTS,
+  PAGE_VARIABLES,
+} from "../../../packages/indexed-orders/test/any-page.ts";
+import {
   anAddress,
   aTrade,
   DAI,
@@ -87,52 +93,6 @@ const ORDERS = [
   "null",
 ];
 
-interface Asked {
-  set: number;
-  after: number | null;
-  before: number | null;
-  first: number | null;
-  last: number | null;
-  offset: number | null;
-}
-
-const asked = (rows: number): fc.Arbitrary<Asked> =>
-  fc
-    .record({
-      set: fc.nat(SETS.length - 1),
-      after: fc.option(fc.nat(rows - 1)),
-      before: fc.option(fc.nat(rows - 1)),
-      count: fc.option(fc.nat(6)),
-      offset: fc.option(fc.nat(4)),
-      isLast: fc.boolean(),
-    })
-    .map(({ count, isLast, offset, ...others }) => ({
-      ...others,
-      first: isLast ? null : count,
-      last: isLast ? count : null,
-      offset: isLast && count !== null ? null : offset,
-    }));
-
-/** A page of no rows says what its cursors and its offset leave out. */
-function expected(all: readonly Row[], { set, after, before, first, last, offset }: Asked) {
-  const isIn = SETS[set]![1];
-  const start = (after ?? -1) + 1;
-  const between = all.slice(start, before ?? undefined).filter(isIn);
-  const rest = between.slice(offset ?? 0);
-  const rows =
-    last === null ? rest.slice(0, first ?? undefined) : last === 0 ? [] : rest.slice(-last);
-  const isCut = rows.length > 0 && rows.length < rest.length;
-  return {
-    ids: rows.map(({ id }) => id),
-    hasPreviousPage:
-      all.slice(0, start).some(isIn) || rest.length < between.length || (last !== null && isCut),
-    hasNextPage: (before !== null && all.slice(before).some(isIn)) || (first !== null && isCut),
-  };
-}
-
-const DECLARED = "query ($after: Cursor, $before: Cursor, $first: Int, $last: Int, $offset: Int)";
-const ARGUMENTS = "after: $after, before: $before, first: $first, last: $last, offset: $offset";
-
 it.each(
   ORDERS.flatMap((orderBy) =>
     ["", `@asOf(block: ${PAST})`].map((directive) => [orderBy, directive]),
@@ -146,15 +106,16 @@ it.each(
   expect(all).toHaveLength(directive === "" ? TRADES : 3 * (PAST + 1));
   const cursorOf = (at: number | null) => (at === null ? null : edges[at]!.cursor);
   await fc.assert(
-    fc.asyncProperty(asked(all.length), async (one) => {
-      const set = `${SETS[one.set]![0]}, orderBy: ${orderBy}`;
+    fc.asyncProperty(anyPage(SETS.length, all.length), async (one) => {
+      const [chosen, isIn] = SETS[one.set]!;
+      const set = `${chosen}, orderBy: ${orderBy}`;
       const { page } = await dataOf<Record<"page", List>>(
         app,
-        `${DECLARED} ${directive} { page: allDexTrades(${set}, ${ARGUMENTS}) { nodes { id } ${FLAGS} } }`,
+        `${PAGE_VARIABLES} ${directive} { page: allDexTrades(${set}, ${PAGE_ARGUMENTS}) { nodes { id } ${FLAGS} } }`,
         { ...one, set: undefined, after: cursorOf(one.after), before: cursorOf(one.before) },
       );
       const ids = page.nodes.map(({ id }) => id);
-      expect({ ids, ...page.pageInfo }).toEqual(expected(all, one));
+      expect({ ids, ...page.pageInfo }).toEqual(expectedPage(all, (at) => isIn(all[at]!), one));
     }),
     { numRuns: 100 },
   );
