@@ -34,7 +34,7 @@ export function isTimeout(error: unknown): error is SafeError {
 function timeoutMessage(error: SafeError): string | undefined {
   if (!isTimeout(error)) return undefined;
   return error.message.includes("plan")
-    ? "The query took too long to plan: simplify it."
+    ? "The query took too long to plan: simplify it, or send it again where the service was busy."
     : "The query took too long: ask for smaller pages, or by what an index serves.";
 }
 

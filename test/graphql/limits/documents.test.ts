@@ -237,7 +237,11 @@ describe("validation", () => {
 
 describe("time", () => {
   it.each([
-    ["planned", { planningMs: 0 }, "The query took too long to plan: simplify it."],
+    [
+      "planned",
+      { planningMs: 0 },
+      "The query took too long to plan: simplify it, or send it again where the service was busy.",
+    ],
     [
       "run",
       { executionMs: 0 },
