@@ -1,6 +1,15 @@
 // The levels of a pool with liquidity in ranges, as of every block of a random history, beside a swap as the contract computes it.
 import { verify } from "../../db/verify/verify-database.ts";
-import { anAddress, blockAt, DAI, hours, registerMarkets, WETH } from "../factories.ts";
+import {
+  anAddress,
+  blockAt,
+  DAI,
+  hours,
+  registerMarkets,
+  registerPair,
+  registerTokens,
+  WETH,
+} from "../factories.ts";
 import { seededRandom } from "../chain/seeded-random.ts";
 import { useClient, useDatabase } from "../served.ts";
 import { writeStaged } from "./staged-pools.ts";
@@ -210,4 +219,45 @@ it("are what a swap of all up to each one gives, also where ticks are empty or h
     await writeStaged(database, all.slice(to + 1));
     await compareAll();
   }
+});
+
+it.each([
+  // 2 % beyond the tick 887100 is the tick 887298, behind the last price that there is.
+  { end: "highest", act: "sell", tick: 887_100, low: 880_020, high: 887_220 },
+  { end: "lowest", act: "buy", tick: -887_100, low: -887_220, high: -880_020 },
+])("have all that is in a range up to the $end price of a pool", async (pool) => {
+  const { end, act, tick, low, high } = pool;
+  const gem = anAddress(end);
+  await registerTokens(database.writer, { address: gem, symbol: end, name: end });
+  await registerPair(database.writer, gem, DAI);
+  await database.writer.query("select ingest.register_token($1, $2, 0)", [gem, end]);
+  const { rows } = await database.owner.query<{ price: string }>(
+    "select dex_private.tick_sqrt_price(tick)::text as price from unnest($1::integer[]) as tick",
+    [[tick, act === "sell" ? high : low]],
+  );
+  const [now, last] = rows.map(({ price }) => BigInt(price)) as [bigint, bigint];
+  const liquidity = 10n ** 45n;
+  const row = {
+    ...{ ...POOL, venue: anAddress(`pool of ${end}`), gem0: gem, tick_spacing: 60 },
+    ...{ tick, sqrt_price: String(now), liquidity: String(liquidity) },
+    nets: `${low}:${liquidity} ${high}:-${liquidity}`,
+  };
+  const hour = act === "sell" ? 100 : 101;
+  await database.writer.query("select ingest.write_block($1, $2, pools => $3)", [
+    ...[blockAt(hour), hours(hour), JSON.stringify([row])],
+  ]);
+
+  const levels = await reader.query<{ given: string }>(
+    `select trim_scale(sum(case act when 'sell' then vol else quote_vol end))::text as given
+    from dex_book($1, 'DAI')
+    where act = $2`,
+    [end, act],
+  );
+
+  // Up to the last tick with liquidity: L × 2^96 × (1 ÷ now − 1 ÷ last) of the first token, L × (now − last) ÷ 2^96 of the second.
+  const given =
+    act === "sell"
+      ? (liquidity * Q96 * (last - now)) / (last * now)
+      : (liquidity * (now - last)) / Q96;
+  expect(levels.rows).toEqual([{ given: String(given) }]);
 });

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:21eee096f3cd6f78cd5e60ff18c94f6a49239b25
+--! Hash: sha1:6031e7a608e9d1807aa152a8fa214e2a43d94f33
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -6494,7 +6494,10 @@ as $$
         ) as word (number)
         union all
         select
-          pool_ranges.tick + case when rises then 251 else -251 end,
+          case
+            when rises then least(pool_ranges.tick + 251, 887272)
+            else greatest(pool_ranges.tick - 251, -887272)
+          end,
           0
       ) as near (tick, net)
     ) as ends
@@ -6648,7 +6651,12 @@ begin
           + coalesce(dex_private.range_given(edge.rises, range.liquidity, range.start_price, took.taken, edge.fee), 0) as given
       from edge
       cross join lateral (
-        select case when edge.rises then floor(edge.sqrt_price * edge.root) else ceil(edge.sqrt_price * edge.root) end as price
+        -- A contract stops within the prices of the ticks 887272 and -887272.
+        select
+          case
+            when edge.rises then least(floor(edge.sqrt_price * edge.root), 1461446703485210103287273052203988822378723970341)
+            else greatest(ceil(edge.sqrt_price * edge.root), 4295128740)
+          end as price
       ) as target
       join range
         on range.venue = edge.venue

@@ -86,7 +86,12 @@ begin
           + coalesce(dex_private.range_given(edge.rises, range.liquidity, range.start_price, took.taken, edge.fee), 0) as given
       from edge
       cross join lateral (
-        select case when edge.rises then floor(edge.sqrt_price * edge.root) else ceil(edge.sqrt_price * edge.root) end as price
+        -- A contract stops within the prices of the ticks 887272 and -887272.
+        select
+          case
+            when edge.rises then least(floor(edge.sqrt_price * edge.root), 1461446703485210103287273052203988822378723970341)
+            else greatest(ceil(edge.sqrt_price * edge.root), 4295128740)
+          end as price
       ) as target
       join range
         on range.venue = edge.venue

@@ -66,7 +66,10 @@ as $$
         ) as word (number)
         union all
         select
-          pool_ranges.tick + case when rises then 251 else -251 end,
+          case
+            when rises then least(pool_ranges.tick + 251, 887272)
+            else greatest(pool_ranges.tick - 251, -887272)
+          end,
           0
       ) as near (tick, net)
     ) as ends
