@@ -8,9 +8,8 @@ import type { SharedMessage } from "./shared-message.ts";
 import type { SharedOperation } from "./shared-operations.ts";
 import type { Progress } from "./subscription.ts";
 
-/** How a subscription is over. */
-export const OUTCOMES = ["ok", "error", "refused"] as const;
-export type Outcome = (typeof OUTCOMES)[number];
+/** How a subscription that was accepted is over. */
+export type Outcome = "ok" | "error";
 
 export interface ClientSubscriptionOptions {
   /** Of the client's messages. */

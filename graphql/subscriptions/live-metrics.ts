@@ -1,7 +1,6 @@
 // The metrics of subscriptions.
 import { Counter, Gauge, Registry } from "prom-client";
 import { CLOSE_REASONS } from "./connection.ts";
-import { OUTCOMES } from "./client-subscription.ts";
 
 interface OpenNow {
   subscriptions: () => number;
@@ -33,7 +32,7 @@ export function liveMetrics({ subscriptions, connections }: OpenNow) {
     labelNames: ["outcome"],
     registers,
   });
-  for (const outcome of OUTCOMES) over.inc({ outcome }, 0);
+  for (const outcome of ["ok", "error", "refused"]) over.inc({ outcome }, 0);
   const closed = new Counter({
     name: "dex_websockets_closed_total",
     help: "WebSocket connections that the service has closed, by reason.",

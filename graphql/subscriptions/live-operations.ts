@@ -36,6 +36,7 @@ export interface LiveOperationsOptions {
   clientOf: (req: IncomingMessage) => string;
   connectionOf: (socket: object) => Connection;
   onOpen: () => void;
+  /** Only of what was opened. */
   onOver: (outcome: Outcome) => void;
 }
 
@@ -66,7 +67,7 @@ export function makeLiveOperationsPlugin(options: LiveOperationsOptions): Graphi
             const refuse = (): void => {
               subscription?.close();
               operation?.exit();
-              end("refused");
+              for (const giveBack of givesBack) giveBack();
             };
             try {
               givesBack.push(open.admit(client), connection.addSubscription());

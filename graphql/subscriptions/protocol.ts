@@ -37,12 +37,13 @@ interface ProtocolOptions {
   /** Milliseconds until the client's connection_init. */
   initMs: number;
   documents?: PersistedDocuments | undefined;
+  onRefused: () => void;
 }
 
 /** grafserv's settings, with subscriptions only; they begin one after the other on each connection. */
 export function protocolSettings(
   instance: GrafservBase,
-  { connectionOf, share, initMs, documents }: ProtocolOptions,
+  { connectionOf, share, initMs, documents, onRefused }: ProtocolOptions,
 ): ServerOptions {
   const config = makeGraphQLWSConfig(instance) as unknown as ServerOptions<
     Record<string, unknown>,
@@ -77,8 +78,14 @@ export function protocolSettings(
   return {
     ...config,
     connectionInitWaitTimeout: initMs,
-    onSubscribe: (ctx: ClientContext, id: string, payload: never) =>
-      connectionOf(ctx.extra.socket).begin(() => share.run(() => begin(ctx, id, payload))),
+    async onSubscribe(ctx: ClientContext, id: string, payload: never) {
+      const { extra } = ctx;
+      const begun = await connectionOf(extra.socket).begin(() =>
+        share.run(() => begin(ctx, id, payload)),
+      );
+      if (Array.isArray(begun)) onRefused();
+      return begun;
+    },
   } as unknown as ServerOptions;
 }
 

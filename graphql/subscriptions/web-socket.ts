@@ -236,7 +236,7 @@ export function makeLive(options: LiveOptions): Live {
       ...{ share, open, operations, clientOf, connectionOf },
       onOpen: () => (subscriptions += 1),
       onOver(outcome) {
-        if (outcome !== "refused") subscriptions -= 1;
+        subscriptions -= 1;
         over.inc({ outcome });
       },
     }),
@@ -252,6 +252,7 @@ export function makeLive(options: LiveOptions): Live {
           protocolSettings(instance, {
             ...{ connectionOf, share, documents: options.documents },
             initMs: limits.heartbeatMs,
+            onRefused: () => over.inc({ outcome: "refused" }),
           }),
         ),
       );

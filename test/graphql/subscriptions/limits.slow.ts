@@ -269,6 +269,23 @@ describe("subscriptions", () => {
     ]);
   });
 
+  it("are counted as refused by any limit, and where they do not fit the schema", async () => {
+    const app = await serve();
+    const client = connect(app);
+    const open = Array.from({ length: 32 }, () => follow(client, HEAD));
+    for (const each of open) await each.next();
+    await refusalOf(client, HEAD);
+    await open[0]!.end();
+    for (const query of ["subscription { unknown }", "{ dexHead { block } }"]) {
+      await refusalOf(client, query);
+    }
+    expect([
+      await metric(app, 'dex_graphql_subscriptions_total{outcome="refused"}'),
+      await metric(app, 'dex_graphql_subscriptions_total{outcome="ok"}'),
+      await metric(app, "dex_graphql_subscriptions"),
+    ]).toEqual([3, 1, 31]);
+  });
+
   it("that are sent at once are served up to that bound", async () => {
     const app = await serve();
     const client = connect(app);
