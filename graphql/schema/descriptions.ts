@@ -79,8 +79,15 @@ const described = <Config extends object>(
 const sentences = (...texts: readonly (string | undefined)[]): string =>
   texts.filter((text) => text !== undefined && text !== "").join(" ");
 
-const quoted = (names: readonly string[]): string =>
-  names.map((name) => `\`${name}\``).join(" and ");
+/** The fields of these columns. */
+const fieldsOf = (
+  build: GraphileBuild.Build,
+  codec: PgCodecWithAttributes,
+  columns: readonly string[],
+): string =>
+  columns
+    .map((attributeName) => `\`${build.inflection.attribute({ codec, attributeName })}\``)
+    .join(" and ");
 
 /** The column of a GraphQL field name. */
 function columnNamed(
@@ -117,10 +124,12 @@ function orderText(
   const columns = names.get(value) ?? [];
   const [first] = columns;
   if (first === undefined) return undefined;
-  const named = columns.map(({ column }) =>
-    build.inflection.attribute({ codec, attributeName: column }),
+  const fields = fieldsOf(
+    build,
+    codec,
+    columns.map(({ column }) => column),
   );
-  const by = `By ${quoted(named)}, ${first.direction === "ASC" ? "ascending" : "descending"}.`;
+  const by = `By ${fields}, ${first.direction === "ASC" ? "ascending" : "descending"}.`;
   const column = codec.attributes[first.column];
   if (columns.length > 1 || column === undefined) return by;
   // An index sorts a null like an empty text: see cursors.ts.
@@ -151,10 +160,7 @@ function fieldText(build: GraphileBuild.Build, scope: FieldScope): string | unde
   const row = rowsOf(build, codec);
   if (scope.isPgRowByUniqueConstraintField === true) {
     const unique = scope.pgFieldResourceUnique;
-    const key = (unique?.attributes ?? []).map((attributeName) =>
-      build.inflection.attribute({ codec, attributeName }),
-    );
-    return `The ${row} with this ${quoted(key)}, or null.`;
+    return `The ${row} with this ${fieldsOf(build, codec, unique?.attributes ?? [])}, or null.`;
   }
   return scope.isPgFieldConnection === true
     ? sentences(`All rows of ${row} or a selection, in pages.`, codec.description)
@@ -162,8 +168,12 @@ function fieldText(build: GraphileBuild.Build, scope: FieldScope): string | unde
 }
 
 function orderByText(build: GraphileBuild.Build, resource: PgResource | undefined): string {
-  const served = resource?.extensions?.servedOrders;
-  const text = "Sorts by these values, the first one first, and then by the primary key.";
+  const { servedOrders: served, rowOrder } = resource?.extensions ?? {};
+  const last =
+    rowOrder && isTable(resource?.codec)
+      ? fieldsOf(build, resource.codec, rowOrder)
+      : "the primary key";
+  const text = `Sorts by these values, the first one first, and then by ${last}.`;
   if (resource === undefined || served === undefined) return text;
   const list = servedOrderList(served, orderNames(build, resource));
   return `${text} An index serves ${list}, all of one list \`_ASC\` or all \`_DESC\`.`;

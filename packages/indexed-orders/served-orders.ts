@@ -25,6 +25,8 @@ declare global {
       indexes?: string[][] | undefined;
       /** Undefined if every order is offered. */
       servedOrders?: ServedOrder[] | undefined;
+      /** The columns that rows are sorted by behind those of an order. */
+      rowOrder?: string[] | undefined;
     }
     interface PgCodecAttributeExtensions {
       /** True also if every order is offered. */
@@ -180,8 +182,12 @@ export function makeServedOrdersPlugin(log: (error: unknown) => void): GraphileC
           }
         },
         pgTables_PgResourceOptions(_info, { pgClass, resourceOptions }) {
-          const { indexes, served: servedOrders } = tables.get(pgClass) ?? {};
-          resourceOptions.extensions = { ...resourceOptions.extensions, indexes, servedOrders };
+          const { indexes, served: servedOrders, order } = tables.get(pgClass) ?? {};
+          const rowOrder = order?.columns;
+          resourceOptions.extensions = {
+            ...resourceOptions.extensions,
+            ...{ indexes, servedOrders, rowOrder },
+          };
         },
         pgCodecs_attribute(_info, { pgAttribute, attribute }) {
           const table = pgAttribute.getClass();
