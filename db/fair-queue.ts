@@ -106,6 +106,8 @@ class FairQueue {
     const others = this.#usedByClient(client) - 1;
     if (others === 0) this.#usedBy.delete(client);
     else this.#usedBy.set(client, others);
+    // It may have had its connection without waiting for it.
+    this.#waiting.putLast(client);
     if (this.#length > 0) this.#takeNext();
   }
 

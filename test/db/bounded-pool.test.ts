@@ -67,6 +67,20 @@ it("serves two clients that hold nothing by turns", async () => {
   held.pop()?.release();
 });
 
+it("serves those that have come meanwhile before the client that has just had a connection", async () => {
+  bounded({ queue: 10, holdMs: 60_000 });
+  client = "d";
+  const others = await pool.connect();
+  client = "a";
+  const own = await pool.connect();
+  const served: string[] = [];
+  const answers = asked("aabc", served);
+  own.release();
+  await Promise.all(answers);
+  expect(served.join("")).toBe("bcaa");
+  others.release();
+});
+
 it("reports those that wait behind others of their client, for as long as they do", async () => {
   const behind: string[] = [];
   const behindOwn = () => {
