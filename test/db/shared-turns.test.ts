@@ -81,7 +81,7 @@ it("are prepared again where the one before could not be", async () => {
 
 /** Calls a function of PostgreSQL for the session that sleeps. */
 async function signal(name: string): Promise<void> {
-  const text = `select ${name}(pid) from pg_stat_activity where query ~ 'pg_sleep' and pid <> pg_backend_pid()`;
+  const text = `select ${name}(pid) from pg_stat_activity where query ~ 'pg_sleep' and pid <> pg_backend_pid() and datname = current_database()`;
   while ((await admin.query(text)).rowCount === 0);
 }
 
