@@ -67,7 +67,7 @@ it("serves two clients that hold nothing by turns", async () => {
   held.pop()?.release();
 });
 
-it("serves those that have come meanwhile before the client that has just had a connection", async () => {
+it("serves newer clients before the client that has just had a connection", async () => {
   bounded({ queue: 10, holdMs: 60_000 });
   client = "d";
   const others = await pool.connect();
