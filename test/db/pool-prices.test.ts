@@ -73,7 +73,7 @@ interface Level {
 
 function levelsOf(pool: Pool): Level[] {
   const { base, quote, counted } = hasOf(pool);
-  const ONE = 10n ** 60n;
+  const ONE = 10n ** 100n;
   const levels: Level[] = [];
   for (const act of ["buy", "sell"] as const) {
     const [into, out] = act === "buy" ? [base, quote] : [quote, base];
@@ -214,6 +214,14 @@ it("shows a pool as what it trades from its best price on", async () => {
   expect(sum("sell", "vol")).toBe(
     getAmountOut(sum("sell", "quote_vol"), pool.reserve0, pool.reserve1, 3000),
   );
+});
+
+it("is right to the unit also of the largest reserves that a pool can have", async () => {
+  await registerMarkets(database.writer);
+  // 78 digits in the smallest units.
+  const pool = { ...POOLS[0]!, reserve0: 713_926n * 10n ** 71n + 19n, reserve1: 10n ** 76n + 3n };
+  await writeBlock(1, { pools: [pool] });
+  expect(await seen()).toEqual(expected([pool], []));
 });
 
 it("counts what a band takes and gives nothing for in the next one", async () => {

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:6031e7a608e9d1807aa152a8fa214e2a43d94f33
+--! Hash: sha1:1e505f9d7141f03dc31c3937083c299a7b06760a
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -6568,7 +6568,7 @@ grant execute on function dex_private.range_given(boolean, numeric, numeric, num
 -- Up to a price that is 1 + r times the ask, a pool with reserves takes reserve × (√(1 + r) − 1) ÷ (1 − fee) of the quote token. Down
 -- to one that is 1 − r times the bid, it takes reserve × (1 ÷ √(1 − r) − 1) ÷ (1 − fee) of the base token. That is rounded down to
 -- the smallest unit, and what it gives for it is what the contract gives, which rounds down too. A pool with ranges does the same, range by
--- range. A level is what a band has beyond the one before. The roots have 60 fractional digits: more than reserves have. In
+-- range. A level is what a band has beyond the one before. The roots have 100 fractional digits: reserves have at most 78 digits. In
 -- plpgsql, for the reason of past_book.
 create function dex_private.pool_levels(market integer, block integer)
 returns table (act text, price numeric, vol numeric, quote_vol numeric)
@@ -6603,8 +6603,8 @@ begin
       cross join generate_series(1, 10) as step (number)
       cross join lateral (
         select
-          case side.side when 'buy' then 1000 else 1000 + 2 * step.number end::numeric(80, 60) as dividend,
-          case side.side when 'buy' then 1000 - 2 * step.number else 1000 end::numeric(80, 60) as divisor
+          case side.side when 'buy' then 1000 else 1000 + 2 * step.number end::numeric(120, 100) as dividend,
+          case side.side when 'buy' then 1000 - 2 * step.number else 1000 end::numeric(120, 100) as divisor
       ) as ratio
     ),
     reserve_band as (
@@ -7321,7 +7321,7 @@ comment on type dex_market_liquidity is 'What is left of a market''s open offers
 comment on column dex_market_liquidity.pair is E'@notNull\nPair identifier BASE/QUOTE.';
 comment on column dex_market_liquidity.base is E'@notNull\nSymbol of the base token, in upper case.';
 comment on column dex_market_liquidity.quote is E'@notNull\nSymbol of the quote token, in upper case.';
-comment on column dex_market_liquidity.liquidity_in_usd is 'What is left of the open offers that have a price: the dollars that they give, and the other token that they give, at the last price. Rounded once to 18 fractional digits. Null where neither token is worth a dollar, or there is no price for the other one.';
+comment on column dex_market_liquidity.liquidity_in_usd is 'What is left of the open offers that have a price: the dollars that they give, and the other token that they give, at the last price. Rounded once to 18 fractional digits. Null where neither token is worth a dollar, or where they give some of the other one, which has no price.';
 
 create function dex_liquidity(usd_tokens text[]) returns setof dex_market_liquidity
 language sql stable
@@ -7335,6 +7335,7 @@ as $$
     figure.base,
     figure.quote,
     case
+      when usd.is_quote and usd.is_base then offered.quote_amt + offered.base_amt
       when usd.is_quote and offered.base_amt = 0 then offered.quote_amt
       when usd.is_quote then offered.quote_amt + round(offered.base_amt * figure.last, 18)
       when usd.is_base and offered.quote_amt = 0 then offered.base_amt

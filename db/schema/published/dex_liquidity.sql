@@ -10,7 +10,7 @@ comment on type dex_market_liquidity is 'What is left of a market''s open offers
 comment on column dex_market_liquidity.pair is E'@notNull\nPair identifier BASE/QUOTE.';
 comment on column dex_market_liquidity.base is E'@notNull\nSymbol of the base token, in upper case.';
 comment on column dex_market_liquidity.quote is E'@notNull\nSymbol of the quote token, in upper case.';
-comment on column dex_market_liquidity.liquidity_in_usd is 'What is left of the open offers that have a price: the dollars that they give, and the other token that they give, at the last price. Rounded once to 18 fractional digits. Null where neither token is worth a dollar, or there is no price for the other one.';
+comment on column dex_market_liquidity.liquidity_in_usd is 'What is left of the open offers that have a price: the dollars that they give, and the other token that they give, at the last price. Rounded once to 18 fractional digits. Null where neither token is worth a dollar, or where they give some of the other one, which has no price.';
 
 create function dex_liquidity(usd_tokens text[]) returns setof dex_market_liquidity
 language sql stable
@@ -24,6 +24,7 @@ as $$
     figure.base,
     figure.quote,
     case
+      when usd.is_quote and usd.is_base then offered.quote_amt + offered.base_amt
       when usd.is_quote and offered.base_amt = 0 then offered.quote_amt
       when usd.is_quote then offered.quote_amt + round(offered.base_amt * figure.last, 18)
       when usd.is_base and offered.quote_amt = 0 then offered.base_amt

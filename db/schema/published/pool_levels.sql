@@ -3,7 +3,7 @@
 -- Up to a price that is 1 + r times the ask, a pool with reserves takes reserve × (√(1 + r) − 1) ÷ (1 − fee) of the quote token. Down
 -- to one that is 1 − r times the bid, it takes reserve × (1 ÷ √(1 − r) − 1) ÷ (1 − fee) of the base token. That is rounded down to
 -- the smallest unit, and what it gives for it is what the contract gives, which rounds down too. A pool with ranges does the same, range by
--- range. A level is what a band has beyond the one before. The roots have 60 fractional digits: more than reserves have. In
+-- range. A level is what a band has beyond the one before. The roots have 100 fractional digits: reserves have at most 78 digits. In
 -- plpgsql, for the reason of past_book.
 create function dex_private.pool_levels(market integer, block integer)
 returns table (act text, price numeric, vol numeric, quote_vol numeric)
@@ -38,8 +38,8 @@ begin
       cross join generate_series(1, 10) as step (number)
       cross join lateral (
         select
-          case side.side when 'buy' then 1000 else 1000 + 2 * step.number end::numeric(80, 60) as dividend,
-          case side.side when 'buy' then 1000 - 2 * step.number else 1000 end::numeric(80, 60) as divisor
+          case side.side when 'buy' then 1000 else 1000 + 2 * step.number end::numeric(120, 100) as dividend,
+          case side.side when 'buy' then 1000 - 2 * step.number else 1000 end::numeric(120, 100) as divisor
       ) as ratio
     ),
     reserve_band as (

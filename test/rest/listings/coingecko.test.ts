@@ -265,6 +265,12 @@ describe("liquidity in dollars", () => {
     expect(values.get(idOf(PAIRS[2]!))).toBe("0");
   });
 
+  it("is of both tokens without a price where each is worth a dollar", async () => {
+    const { base_gem, quote_gem } = PAIRS[0]!;
+    const values = await valuedWith(base_gem, quote_gem);
+    expect(values.get(idOf(PAIRS[0]!))).toBe(String(699.5 + 12));
+  });
+
   it("is what GraphQL shows for the same tokens, by symbol or address in any case", async () => {
     for (const token of [PAIRS[0]!.quote_gem.toLowerCase(), "mkr", "DAI"]) {
       const values = await valuedWith(token);
