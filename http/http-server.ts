@@ -45,8 +45,9 @@ export function makeServer(
   bodyBytes: number,
   onMalformed: (socket: Socket) => void,
   mayUpgrade: (req: IncomingMessage) => boolean,
+  log: LogError = console.error,
 ): Server {
-  const listener = boundPipelined(next);
+  const listener = boundPipelined(alone(next, log));
   const server = createServer({
     IncomingMessage: countedMessages(bodyBytes),
     headersTimeout: bounds.headersTimeoutMs,
@@ -135,18 +136,37 @@ function boundPipelined(next: RequestListener): RequestListener {
  * A reset is read one turn of the event loop after the request. Clients that have got an answer on their connection do not
  * wait for that.
  */
-export const dropAbandoned: Step = (next) => (req, res) => {
-  const { socket } = req;
-  if (socket.bytesWritten > 0 || stateOf(req).isOfSupervisor) {
-    next(req, res);
-    return;
-  }
-  setImmediate(() =>
-    setImmediate(() => {
-      if (!socket.destroyed) next(req, res);
-    }),
-  );
-};
+export const dropAbandoned =
+  (log: LogError): Step =>
+  (next) => {
+    const through = alone(next, log);
+    return (req, res) => {
+      const { socket } = req;
+      if (socket.bytesWritten > 0 || stateOf(req).isOfSupervisor) {
+        through(req, res);
+        return;
+      }
+      setImmediate(() =>
+        setImmediate(() => {
+          if (!socket.destroyed) through(req, res);
+        }),
+      );
+    };
+  };
+
+type LogError = (error: unknown) => void;
+
+/** A fault of the service in one request ends the connection of that, and not the process with all others. */
+const alone =
+  (listener: RequestListener, log: LogError): RequestListener =>
+  (req, res) => {
+    try {
+      listener(req, res);
+    } catch (error) {
+      log(error);
+      res.destroy();
+    }
+  };
 
 /** A client that asks one request after the other sends the next one within this time. */
 const NEXT_MS = 5;

@@ -287,14 +287,14 @@ export function trustedNeighbours(trusted: TrustedProxies): (address: string) =>
   return (address) => isIP(address) !== 0 && isTrusted(address, 0);
 }
 
-const WITH_PORT = /^(?:\[(.+)\](?::\d+)?|([\d.]+):\d+)$/;
+const PORT = /^(?:\[(.+)\](?::\d+)?|([\d.]+):\d+)$/;
 
 export function clientNames(trusted: TrustedProxies): ClientOf {
   if (trusted === 0) return ({ socket }) => clientAt(socket.remoteAddress);
   const isTrusted = believed(trusted);
   return (req) => {
-    // Some proxies add the port, which would make each request another client's, as any other text would.
-    const address = proxyaddr(req, isTrusted).replace(WITH_PORT, "$1$2");
+    // Some proxies add the port, which would make each request another client's, as any other text would. A reset connection has none.
+    const address = ((proxyaddr(req, isTrusted) as string | undefined) ?? "").replace(PORT, "$1$2");
     return clientAt(isIP(address) === 0 ? req.socket.remoteAddress : address);
   };
 }

@@ -198,7 +198,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
     when("isForGraphql", shedLoad(operations, refuse)),
     when("asksForBlock", awaitMinBlock({ db: pool, segments, waitMs: minBlockWaitMs, refuse })),
     ...(cache === undefined ? [] : [cache.answering]),
-    dropAbandoned,
+    dropAbandoned(log),
     when(
       "isForGraphql",
       answerPlainPosts({ process: () => graphql.process, bodyBytes, refuse, log }),
@@ -206,7 +206,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
     answerPlainGets({ versions, gate, refuse, log, ...sources }),
   ];
   const listener = front.reduceRight<RequestListener>((next, step) => step(next), app);
-  const server = makeServer(listener, http, bodyBytes, limiter.count, isForWebSocket);
+  const server = makeServer(listener, http, bodyBytes, limiter.count, isForWebSocket, log);
   boundConnections(server, {
     ...{ requests: requestsPerClient, streams: streamLimits.perClient, warn },
     isProxy: trustedNeighbours(trustedProxies),

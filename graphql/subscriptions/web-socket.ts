@@ -138,18 +138,22 @@ export function makeLive(options: LiveOptions): Live {
       socket.destroy();
       return;
     }
-    options.observeSocket(req, socket);
     // Node's own handler is gone after the upgrade.
     socket.on("error", () => socket.destroy());
     try {
+      options.observeSocket(req, socket);
       const refusal = upgradeProblem(req) ?? refusalOf(req);
       if (refusal !== undefined) throw refusal;
       const leave = openSockets.admit(clientOf(req));
       socket.once("close", leave);
       sockets.handleUpgrade(req, socket, head, (ws) => sockets.emit("connection", ws, req));
     } catch (error) {
-      if (!(error instanceof ClientFacingError)) throw error;
-      refuseUpgrade(req, socket, error);
+      if (error instanceof ClientFacingError) {
+        refuseUpgrade(req, socket, error);
+        return;
+      }
+      log(error);
+      socket.destroy();
     }
   }
 

@@ -1,9 +1,10 @@
 // What a request is answered that HTTP/1.1 rules out, that Node's parser refuses, or that does not arrive.
 import { once } from "node:events";
-import { createConnection, type Socket } from "node:net";
+import type { RequestListener } from "node:http";
+import { createConnection, type AddressInfo, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { GRAPHQL_LIMITS } from "../../graphql/limits/limits.ts";
-import { HTTP_BOUNDS } from "../../http/http-server.ts";
+import { dropAbandoned, HTTP_BOUNDS, makeServer } from "../../http/http-server.ts";
 import { STREAM_LIMITS } from "../../rest/stream/stream-endpoint.ts";
 import type { RequestState } from "../../http/request.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
@@ -289,8 +290,13 @@ it("reports a request whose client goes away before its answer as 499", async ()
   locking.release();
 });
 
-it("does nothing for a request whose client has gone before it is read", async () => {
-  await using plain = await makeTestApp(database.reader, { cache: "off" });
+it.each([
+  // A connection that is reset has no address.
+  ["", { trustedProxies: 0 }],
+  [", behind a proxy", { trustedProxies: 1 }],
+  [", behind proxies that are named", { trustedProxies: ["127.0.0.0/8"] }],
+])("does nothing for a request whose client has gone before it is read%s", async (_, behind) => {
+  await using plain = await makeTestApp(database.reader, { cache: "off", ...behind });
   const gone = async (head: string, n: number): Promise<RequestState> => {
     const id = `abandoned-${n}`;
     const socket = createConnection(Number(new URL(plain.url).port), "127.0.0.1", () => {
@@ -304,6 +310,32 @@ it("does nothing for a request whose client has gone before it is read", async (
   for (const n of [4, 5, 6]) over.push(await gone("GET /graphql?query={__typename}", n));
   // A request gets its route where it is passed on to a part of the service.
   expect(over.map(({ status, route }) => [status, route])).toEqual(Array(6).fill([499, undefined]));
+});
+
+it("ends the connection of a request in which the service has a fault, and no other", async () => {
+  const logged: unknown[] = [];
+  const log = (error: unknown) => void logged.push(error);
+  const fault: RequestListener = ({ url }, res) => {
+    if (url === "/fault") throw new Error("a fault");
+    res.end("answered");
+  };
+  const listener = dropAbandoned(log)(fault);
+  for (const [n, guarded] of [fault, listener].entries()) {
+    const server = makeServer(
+      guarded,
+      HTTP_BOUNDS,
+      0,
+      () => undefined,
+      () => false,
+      log,
+    );
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const answers = await Promise.allSettled(["", "/fault", ""].map((path) => fetch(url + path)));
+    expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(logged).toEqual(Array(n + 1).fill(new Error("a fault")));
+    server.close();
+  }
 });
 
 it("serves on after all of this", async () => {
