@@ -19,7 +19,7 @@ export class OperationsInFlight {
   // Created once, because the stack of an error takes a good part of a refusal's time.
   readonly #busy = new ServiceBusy();
   readonly #tooMany: TooManyAtOnce;
-  readonly #operation = new AsyncLocalStorage<{ time?: WaitingTime }>();
+  readonly #operation = new AsyncLocalStorage<{ time: WaitingTime | undefined }>();
   readonly #ofClient = new Map<string, number>();
   readonly #runningOf = new Map<string, number>();
   /** Of subscriptions whose client is at its limit. They are not in flight yet. */
@@ -93,8 +93,15 @@ export class OperationsInFlight {
   }
 
   async #inTime<Result>(act: () => Promise<Result>): Promise<Result> {
-    const operation: { time?: WaitingTime } = {};
-    return await this.#operation.run(operation, act).finally(() => operation.time?.end());
+    const operation: { time: WaitingTime | undefined } = { time: this.#newTime() };
+    return await this.#operation.run(operation, act).finally(() => (operation.time = undefined));
+  }
+
+  readonly #newTime = (): WaitingTime => new WaitingTime(this.#limits.waitMs);
+
+  /** What the operation that runs may still wait; undefined outside of one, and once it has ended. */
+  get waitingTime(): WaitingTime | undefined {
+    return this.#operation.getStore()?.time;
   }
 
   /** Runs what is counted for its client. */
@@ -166,14 +173,12 @@ export class OperationsInFlight {
 
   async #wait(client: string, line: WaitingLine, needsPlace = true): Promise<void> {
     // What no client asks for is part of no operation, also where one has caused it.
-    const operation = client === "" ? {} : (this.#operation.getStore() ?? {});
-    const time = (operation.time ??= new WaitingTime(this.#limits.waitMs));
+    const time = (client === "" ? undefined : this.waitingTime) ?? this.#newTime();
     // What is not counted yet is behind those that are.
     const isBehindOwn = line === this.#toBeCounted || this.#countOf(client) > 1;
     this.#waits += 1;
     const waits = line.wait({ client, needsPlace }, { isBehindOwn, time });
     await waits.finally(() => (this.#waits -= 1));
-    if (client === "") time.end();
   }
 
   readonly #countWhole = (client: string): number => this.#wholeOf.get(client) ?? 0;

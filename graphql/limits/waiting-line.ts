@@ -22,29 +22,20 @@ export interface Waiting {
 
 /** How long one operation may wait, in all its lines together. */
 export class WaitingTime {
-  readonly #ms: number;
-  #timer: NodeJS.Timeout | undefined;
-  #isOver = false;
-  #onOver: (() => void) | undefined;
+  #leftMs: number;
 
   constructor(ms: number) {
-    this.#ms = ms;
+    this.#leftMs = ms;
   }
 
-  /** It begins with the first wait. Returns the function that ends this one. */
+  /** Returns the function that ends this wait. */
   wait(onOver: () => void): () => void {
-    this.#onOver = onOver;
-    this.#timer ??= setTimeout(() => {
-      this.#isOver = true;
-      this.#onOver?.();
-    }, this.#ms);
-    if (this.#isOver) onOver();
-    return () => (this.#onOver = undefined);
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    const since = performance.now();
+    const timer = setTimeout(onOver, this.#leftMs);
+    return () => {
+      clearTimeout(timer);
+      this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - since));
+    };
   }
 }
 

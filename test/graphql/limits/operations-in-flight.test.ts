@@ -2,6 +2,7 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { Pool } from "../../../db/connect.ts";
+import { withinTime } from "../../../graphql/limits/connection-waits.ts";
 import { countRefusals } from "../../../graphql/limits/counted-refusals.ts";
 import { IN_FLIGHT_LIMITS } from "../../../graphql/limits/limits.ts";
 import { OperationsInFlight, shedLoad } from "../../../graphql/limits/operations-in-flight.ts";
@@ -302,13 +303,14 @@ describe("reading whole tables", () => {
 });
 
 /** Of one connection, with plans of operations of one client that go on for ever. */
-function planningOf() {
+function planningOf(onPlan: () => void = () => undefined) {
   const { operations, ...others } = operationsOf({ connections: 1 });
   const planned: string[] = [];
   const plan = (name: string): Promise<unknown> =>
     operations.run("a", () =>
       operations.plan("a", () => {
         planned.push(name);
+        onPlan();
         return new Promise(() => undefined);
       }),
     );
@@ -323,8 +325,9 @@ describe("planning", () => {
 
   it("pauses three times as long as a plan took, and leaves the place to what is planned already", async () => {
     jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "performance"] });
-    jest.spyOn(performance, "now").mockReturnValueOnce(0).mockReturnValueOnce(50);
-    const { run, names, begun, plan, planned } = planningOf();
+    let now = 0;
+    jest.spyOn(performance, "now").mockImplementation(() => now);
+    const { run, names, begun, plan, planned } = planningOf(() => (now += 50));
     void plan("1");
     void plan("2");
     void run("3");
@@ -470,6 +473,35 @@ describe("planning", () => {
     expect(await operations.run("a", () => operations.readWhole("a", () => "read"))).toBe("read");
   });
 
+  it("leaves the wait for a connection what its operation has not waited before", async () => {
+    jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick"] });
+    const { operations } = operationsOf({ connections: 0.5, waitMs: 5000 });
+    const first = Promise.withResolvers<undefined>();
+    const running = operations.run("a", () => first.promise);
+    const pool = withinTime(
+      { connect: () => new Promise(() => undefined), waitingCount: 1 } as unknown as Pool,
+      operations,
+    );
+    let outcome = "waits";
+    const act = async (): Promise<void> => {
+      // It does something else between its waits.
+      jest.advanceTimersByTime(60_000);
+      await pool.connect();
+    };
+    operations.run("b", act).catch((error: unknown) => (outcome = String(error)));
+    await turns(10);
+    jest.advanceTimersByTime(4000);
+    first.resolve(undefined);
+    await running;
+    await turns(10);
+    jest.advanceTimersByTime(999);
+    await turns(10);
+    expect(outcome).toBe("waits");
+    jest.advanceTimersByTime(1);
+    await turns(10);
+    expect(outcome).toBe("Error: timeout exceeded when trying to connect");
+  });
+
   it("that is waited for too long is refused, and a failure makes way for the next", async () => {
     const { operations } = operationsOf({ waitMs: 1 });
     const failing = operations.run("a", () =>
@@ -611,6 +643,17 @@ describe("the service", () => {
     }
     expect(refused.body.errors[0].extensions).toEqual({ code: "UNAVAILABLE", retryAfter: 1 });
     expect([refused.status, refused.headers["retry-after"]]).toEqual(given);
+  });
+
+  it("takes the wait for a connection off the time of an operation, and what comes too late goes back", async () => {
+    await start({ inFlight: { perClient: 0, waiting: 200, waitMs: 1000 } });
+    const held = [await graphqlPool.connect(), await graphqlPool.connect()];
+    const refused = await ask(app, query(1));
+    // The pool itself has it wait for a minute.
+    const waiting = graphqlPool.waitingCount;
+    for (const connection of held) connection.release();
+    expect([codesOf([refused]), waiting]).toEqual([["UNAVAILABLE"], 1]);
+    while (graphqlPool.idleCount < 2) await turn();
   });
 
   it("sheds load before it reads the body, and goes on answering REST", async () => {
