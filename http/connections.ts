@@ -1,5 +1,5 @@
 // Bounds the connections of one address, so that none can open all that the service accepts.
-import { STATUS_CODES, type Server, type ServerResponse } from "node:http";
+import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Quota } from "./quota.ts";
 import { clientAt } from "./request.ts";
@@ -73,14 +73,24 @@ const ON_BODY = "parserOnBody";
 /** Node has its callbacks for a request under numbers. */
 type Parser = Record<string, unknown> & { onIncoming: unknown };
 
+const stopped = new WeakSet<Socket>();
+
+/** Whether what a connection still brings is nothing to answer, also where the parser refuses it. */
+export const isStopped = (socket: Socket): boolean => stopped.has(socket);
+
 /**
  * Node parses all that was read before it sees that the socket is destroyed. It keeps each request until then, and copies
- * each chunk of a body: 64 kB may have 10,000, which take 10 ms.
+ * each chunk of a body: 64 kB may have 10,000, which take 10 ms. So it does until the answers before are out.
  */
 export function stopParsing(socket: Socket & { parser?: Parser | null }): void {
   const { parser } = socket;
   if (!parser) return;
-  parser.onIncoming = () => LEAVE_THE_REST;
+  stopped.add(socket);
+  parser.onIncoming = (req: IncomingMessage & { upgrade?: boolean }) => {
+    // Else Node hands the connection to the other protocol.
+    req.upgrade = false;
+    return LEAVE_THE_REST;
+  };
   const isOnBody = (value: unknown): boolean =>
     typeof value === "function" && value.name === ON_BODY;
   const [name, onBody] = Object.entries(parser).find(([, value]) => isOnBody(value)) ?? [];

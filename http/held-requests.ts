@@ -1,6 +1,7 @@
 // Bounds what requests without a whole answer hold, for each client and for all: how many there are, the bytes of their
 // bodies, and those of answers that are not read.
 import { ServerResponse, type IncomingMessage } from "node:http";
+import { stopParsing } from "./connections.ts";
 import {
   AnswersUnread,
   BodiesHeld,
@@ -84,10 +85,14 @@ export class HeldRequests {
       if (refusal === undefined) {
         this.#hold(state, bytes, res);
         next(req, res);
-      } else if (isPipelined(res)) {
-        // The refusal would wait as long.
-        req.socket.destroy();
-      } else refuse(req, res, refusal);
+      } else {
+        if (isPipelined(res)) {
+          // It waits for the answers before it, and takes the place of all that comes behind.
+          res.shouldKeepAlive = false;
+          stopParsing(req.socket);
+        }
+        refuse(req, res, refusal);
+      }
     };
   }
 

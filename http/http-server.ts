@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { Socket } from "node:net";
-import { answerOn, refuseConnection, stopParsing } from "./connections.ts";
+import { answerOn, isStopped, refuseConnection, stopParsing } from "./connections.ts";
 import { noteHead, stateOf, type OnOver, type Step } from "./request.ts";
 
 export interface HttpBounds {
@@ -84,6 +84,7 @@ export function makeServer(
       socket.destroy();
       return;
     }
+    if (isStopped(socket)) return;
     onMalformed(socket);
     // No second answer can begin within the first.
     if (answerOn(socket)?.headersSent) socket.destroySoon();

@@ -5,7 +5,12 @@ import { createServer, type IncomingMessage } from "node:http";
 import { createConnection, type AddressInfo, type Socket } from "node:net";
 import { GRAPHQL_LIMITS } from "../../graphql/limits/limits.ts";
 import { BODIES, HeldRequests, UNREAD } from "../../http/held-requests.ts";
-import { MAX_PIPELINED, MAX_SMALL_PIECES } from "../../http/http-server.ts";
+import {
+  HTTP_BOUNDS,
+  makeServer,
+  MAX_PIPELINED,
+  MAX_SMALL_PIECES,
+} from "../../http/http-server.ts";
 import { begin, type RequestState } from "../../http/request.ts";
 import { graphql } from "../exchange-http.ts";
 import { registerMarkets } from "../factories.ts";
@@ -209,6 +214,88 @@ it("answers that a client does not read are bounded by their bytes: then it is r
   expect(status).toBe(200);
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
+});
+
+describe("behind another request on its connection", () => {
+  const handled: string[] = [];
+  let answerFirst: () => void = () => undefined;
+  const held = new HeldRequests({ perClient: 1, all: 100, bodyBytes: BODY_BYTES });
+  const bounded = held.bound((_req, res, { status, message }) => {
+    res.writeHead(status, { "Content-Length": message.length }).end(message);
+  });
+  const server = makeServer(
+    begin(
+      ({ headers }) => String(headers["x-client"]),
+      [({ id, status, isAborted }) => void handled.push(`${id} ${status} ${isAborted}`)],
+    )(
+      bounded((_req, res) => {
+        answerFirst = () => void res.end("first");
+      }),
+    ),
+    HTTP_BOUNDS,
+    BODY_BYTES,
+    () => undefined,
+    () => true,
+  );
+  server.on("upgrade", () => void handled.push("upgraded"));
+  beforeAll(async () => {
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+  });
+  afterAll(() => server.close());
+  beforeEach(() => void handled.splice(0));
+
+  const ask = (client: string, id: string, more = ""): string =>
+    get("/", `X-Client: ${client}\r\nX-Request-Id: ${id}\r\n${more}`);
+
+  /** Another client's request waits on a connection that then brings this. Gives all that comes on it. */
+  async function behind(...pieces: string[]): Promise<string> {
+    const socket = createConnection((server.address() as AddressInfo).port, "127.0.0.1");
+    sockets.push(socket);
+    const accepted = once(server, "connection") as Promise<[Socket]>;
+    const brought = textOf(socket);
+    const [served] = await accepted;
+    let sent = 0;
+    for (const piece of [ask("b", "one"), ...pieces]) {
+      socket.write(piece);
+      sent += piece.length;
+      while (served.bytesRead < sent && !served.destroyed) await new Promise(setImmediate);
+    }
+    await new Promise(setImmediate);
+    answerFirst();
+    return await brought;
+  }
+
+  const UPGRADE = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
+  const LONG = `POST / HTTP/1.1\r\nHost: x\r\nX-Client: b\r\nContent-Length: 1000000\r\n\r\n`;
+  it.each([
+    ["nothing", [ask("b", "two")]],
+    ["more requests at once", [ask("b", "two") + ask("c", "three").repeat(50)]],
+    ["more requests later", [ask("b", "two"), ask("c", "three"), ask("c", "four")]],
+    ["what is no HTTP", [ask("b", "two"), "hello\r\n\r\n", "hello\r\n\r\n"]],
+    ["an upgrade", [ask("b", "two"), ask("c", "three", UPGRADE)]],
+    ["a long body", [LONG, "x".repeat(900_000)]],
+  ])("a refusal comes in its turn, and then the end; behind it %s", async (_, pieces) => {
+    const brought = await behind(...pieces);
+    expect(brought.match(/HTTP\/1\.1 \d+|first|At most 1 requests/g)).toEqual([
+      ...["HTTP/1.1 200", "first"],
+      ...["HTTP/1.1 429", "At most 1 requests"],
+    ]);
+    expect(brought.match(/Connection: close/g)).toHaveLength(1);
+    while (handled.length < 2) await new Promise(setImmediate);
+    expect(handled).toEqual(["one 200 false", expect.stringMatching(/ 429 false$/)]);
+    expect(held.count).toBe(0);
+  });
+
+  it("a refusal is dropped with the connection whose client has left", async () => {
+    const socket = createConnection((server.address() as AddressInfo).port, "127.0.0.1");
+    socket.write(ask("b", "one") + ask("b", "two"));
+    await once(server, "request");
+    socket.destroy();
+    while (handled.length < 2) await new Promise(setImmediate);
+    expect(handled.sort()).toEqual(["one 499 true", "two 429 true"]);
+    expect(held.count).toBe(0);
+  });
 });
 
 describe("requests that wait on one connection", () => {
