@@ -72,7 +72,7 @@ export class RequestState {
   databaseMs: number | undefined;
   /** On the clock of performance.now(). */
   readonly startedAt = performance.now();
-  /** Once it is over. */
+  /** Once it is over, or its connection is refused. */
   status = 0;
   /** Milliseconds from its start until it was over. */
   ms = 0;
@@ -181,8 +181,8 @@ export const begin =
     res.on("close", () => {
       noteHead(state);
       release(state);
-      state.isAborted = !res.writableFinished;
-      state.status = res.headersSent ? res.statusCode : CLIENT_CLOSED_REQUEST;
+      state.isAborted = state.status === 0 && !res.writableFinished;
+      state.status ||= res.headersSent ? res.statusCode : CLIENT_CLOSED_REQUEST;
       state.ms = performance.now() - state.startedAt;
       for (const report of state.isShed ? onShed : onOver) report(state);
     });

@@ -150,7 +150,7 @@ describe("bodies", () => {
     ["of a supervisor's request", "GET /ready", ""],
   ])("do not come in more of them: one %s", async (_, line, headers) => {
     const socket = await connect();
-    const head = `${line} HTTP/1.1\r\n${headers}${CHUNKED}`;
+    const head = `${line} HTTP/1.1\r\n${headers}X-Request-Id: pieces\r\n${CHUNKED}`;
     const last = get("/health", "X-Request-Id: behind\r\n");
     socket.write(inChunks(head, " ".repeat(MAX_SMALL_PIECES + 1)) + last);
     const answer = await textOf(socket);
@@ -158,6 +158,7 @@ describe("bodies", () => {
     expect(answer).toContain("in more than 128 chunks of less than 256 bytes");
     expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
     expect(app.over.filter(({ id }) => id === "behind")).toEqual([]);
+    expect((await overOf("pieces", 1)).at(-1)).toMatchObject({ status: 413, isAborted: false });
   });
 
   it("in more chunks behind another request close the connection", async () => {
