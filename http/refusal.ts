@@ -22,18 +22,16 @@ const ENVELOPES = new Map<string, Envelope>([
   ["udf", udfEnvelope],
 ]);
 
-/** Answers in the form of the interface that is asked. */
+/** Answers in the form of the interface that is asked. `routeOf` finds the pattern of a path. */
 export const refuseAsOf =
-  (head: LastHead): Refuse =>
+  (head: LastHead, routeOf: (url?: string) => string | undefined = () => undefined): Refuse =>
   (req, res, error) => {
     const { status, message, headers } = error;
     const state = stateOf(req);
     const isGraphql = state.isOfGraphql && !(error instanceof UnknownPath);
+    if (isGraphql) state.errors = [error.code];
     // In front of Express a request has no route yet.
-    if (isGraphql) {
-      state.route = GRAPHQL_PATH;
-      state.errors = [error.code];
-    }
+    state.route = isGraphql ? GRAPHQL_PATH : (state.route ?? routeOf(req.url));
     const text = JSON.stringify(
       isGraphql
         ? { errors: [{ message, extensions: error.extensions }] }

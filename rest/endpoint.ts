@@ -151,6 +151,22 @@ interface PlainGetOptions extends Sources {
 /** A version, the name of an endpoint, and perhaps a pair. */
 const PLAIN = /^((?:\/[\w.-]+){2})(?:\/([\w.-]+)\/([\w.-]+))?\/?(?:\?|$)/;
 
+function matchPlain(url = ""): NamedInPath & { route: string } {
+  const [, path = "", base, quote] = PLAIN.exec(url) ?? [];
+  return { route: base === undefined ? path : `${path}/:base/:quote`, base, quote };
+}
+
+/** Finds the pattern of the endpoint at a path without anything to decode, for what is refused in front of it. */
+export function plainRoutes(versions: readonly Version[]): (url?: string) => string | undefined {
+  const routes = new Set(
+    versions.flatMap(({ name, endpoints }) => endpoints.map(({ path }) => `/${name}${path}`)),
+  );
+  return (url) => {
+    const { route } = matchPlain(url);
+    return routes.has(route) ? route : undefined;
+  };
+}
+
 /**
  * Answers most requests in front of Express: a GET of an endpoint by a path without anything to decode. Express takes
  * about a tenth of such a request, and gets whatever else is asked.
@@ -172,8 +188,7 @@ export function answerPlainGets({
   const fail = failInFront(refuse, log);
   return (next) => (req, res) => {
     const isPlain = req.method === "GET" && gate.obstacle === undefined;
-    const [, path = "", base, quote] = (isPlain ? PLAIN.exec(req.url ?? "") : null) ?? [];
-    const route = base === undefined ? path : `${path}/:base/:quote`;
+    const { route, base, quote } = matchPlain(isPlain ? req.url : "");
     const handle = handlers.get(route);
     if (handle === undefined) {
       next(req, res);

@@ -8,7 +8,7 @@ import { LoopShare } from "../http/streams/loop-share.ts";
 import { OpenStreams } from "../http/streams/open-streams.ts";
 import { DatabaseGate, LastHead } from "../http/known-database.ts";
 import { referenceRouter } from "../rest/openapi/serve-openapi.ts";
-import { answerPlainGets, versionRouter, type Version } from "../rest/endpoint.ts";
+import { answerPlainGets, plainRoutes, versionRouter, type Version } from "../rest/endpoint.ts";
 import { LISTING_SETTINGS, listingFormats } from "../rest/listings/formats.ts";
 import { readAsOf, restQuestions } from "../rest/question.ts";
 import { makeStreams, STREAM_LIMITS } from "../rest/stream/stream-endpoint.ts";
@@ -118,7 +118,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
     });
   const folder =
     settings.filesDir === undefined ? undefined : new ExportedFolder(settings.filesDir);
-  const refuse = refuseAsOf(head);
+  const refuse = refuseAsOf(head, plainRoutes(versions));
   const { finality } = settings;
   const findAsOf = makeFindAsOf(pool, finality);
   const sources = { db: pool, head, share: cache?.share, findAsOf, finality };

@@ -159,6 +159,9 @@ it("counts what is refused by the limit that it exceeds", () =>
         await app.request.get(`/graphql?query=${"x".repeat(3000)}`);
         for (let n = 0; n < 3; n += 1) await ask("{ __typename }");
         await app.request.get("/v2/prices");
+        await app.request.put("/v1/volumes/a/b/?c=d");
+        // What is no endpoint's path makes no series.
+        for (const path of ["/v2/made-up", "/v1/volumes/a"]) await app.request.get(path);
       });
       const counts = [...differences].filter(([name]) =>
         name.startsWith("dex_graphql_errors_total"),
@@ -171,7 +174,9 @@ it("counts what is refused by the limit that it exceeds", () =>
       });
       expect(differences.get('dex_graphql_operations_total{outcome="error"}')).toBe(6);
       expect(differences.get(`${COUNT}{route="/graphql",status="429"}`)).toBe(2);
-      expect(differences.get(`${COUNT}{route="none",status="429"}`)).toBe(1);
+      expect(differences.get(`${COUNT}{route="/v2/prices",status="429"}`)).toBe(1);
+      expect(differences.get(`${COUNT}{route="/v1/volumes/:base/:quote",status="429"}`)).toBe(1);
+      expect(differences.get(`${COUNT}{route="none",status="429"}`)).toBe(2);
     },
     {
       ...SHOWN,
