@@ -116,6 +116,8 @@ function boundPipelined(next: RequestListener): RequestListener {
   };
 
   return (req, res) => {
+    // One that is ignored: Node drops what was read behind it, as the other protocol's.
+    if (req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
     if (!isPipelined(res)) {
       next(req, res);
       return;

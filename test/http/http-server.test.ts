@@ -149,6 +149,19 @@ describe("Expect: 100-continue", () => {
   });
 });
 
+// Node drops what comes with it in one piece, unread.
+it.each(["h2c", "wonders"])(
+  "ends the connection behind the answer to a request whose upgrade to %s is ignored",
+  async (protocol) => {
+    const upgrade = `Connection: Upgrade\r\nUpgrade: ${protocol}\r\n`;
+    const last = "GET /v2/volumes HTTP/1.1\r\nHost: x\r\n\r\n";
+    const answer = await afterSending(
+      `GET /v2/prices HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n${last}`,
+    );
+    expect(parsed(answer)).toMatchObject({ status: 200, headers: { connection: "close" } });
+  },
+);
+
 const MALFORMED: [name: string, headers: string, status: number, message: string][] = [
   ["no Host", "", 400, "The request has no Host header"],
   ["two Hosts", "Host: x\r\nhost: y\r\n", 400, "The request has two Host headers"],
