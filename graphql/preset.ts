@@ -22,7 +22,6 @@ import { ListsWithoutCasePlugin } from "./rows/lists-without-case.ts";
 import { LongListsPlugin } from "./rows/long-lists.ts";
 import { keepEqualElements } from "./grafast-internals.ts";
 import { GRAPHQL_PATH } from "../http/request.ts";
-import { withinTime } from "./limits/connection-waits.ts";
 import type { OperationsInFlight } from "./limits/operations-in-flight.ts";
 import { makePlansPlugin } from "./limits/planning-turns.ts";
 import { makeDocumentLimitsPlugin } from "./limits/document-limits.ts";
@@ -107,7 +106,7 @@ export function makePreset({
       AsOfCursorsPlugin,
       makeSubscriptionFieldsPlugin(limits),
       makeDescriptionsPlugin(limits),
-      makeFreedOperationsPlugin(operations ? withinTime(pool, operations) : pool),
+      makeFreedOperationsPlugin(operations?.connectionsOf(pool) ?? pool),
       makeOperationTimePlugin(limits),
       makeAsOfOperationPlugin(finality),
       SnapshotPlugin,

@@ -1,6 +1,7 @@
 // Bounds how many GraphQL operations are in flight, of each client and in all, and gives them turns to be planned. Those that
 // would be too many are refused before their body is read.
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { Pool, PooledClient } from "../../db/connection-types.ts";
 import { ServiceBusy, TooManyAtOnce, type ClientFacingError } from "../../http/errors.ts";
 import type { Refuse } from "../../http/refusal.ts";
 import { stateIn, stateOf, type Step } from "../../http/request.ts";
@@ -11,6 +12,7 @@ import type { InFlightLimits } from "./limits.ts";
 import { makeLateRefusals } from "./late-refusals.ts";
 import { PlanningPauses } from "./planning-pauses.ts";
 import { WaitingLine, WaitingTime, type Waiting } from "./waiting-line.ts";
+import { withinTime } from "./connection-waits.ts";
 
 export class OperationsInFlight {
   readonly #limits: InFlightLimits & { running: number };
@@ -19,7 +21,7 @@ export class OperationsInFlight {
   // Created once, because the stack of an error takes a good part of a refusal's time.
   readonly #busy = new ServiceBusy();
   readonly #tooMany: TooManyAtOnce;
-  readonly #operation = new AsyncLocalStorage<{ time: WaitingTime | undefined }>();
+  readonly #operation = new AsyncLocalStorage<{ isOver: boolean; time?: WaitingTime }>();
   readonly #ofClient = new Map<string, number>();
   readonly #runningOf = new Map<string, number>();
   /** Of subscriptions whose client is at its limit. They are not in flight yet. */
@@ -93,15 +95,25 @@ export class OperationsInFlight {
   }
 
   async #inTime<Result>(act: () => Promise<Result>): Promise<Result> {
-    const operation: { time: WaitingTime | undefined } = { time: this.#newTime() };
-    return await this.#operation.run(operation, act).finally(() => (operation.time = undefined));
+    const operation = { isOver: false };
+    return await this.#operation.run(operation, act).finally(() => (operation.isOver = true));
   }
 
-  readonly #newTime = (): WaitingTime => new WaitingTime(this.#limits.waitMs);
+  /** What the operation that runs may still wait. What no client asks for is part of none, also where one has caused it. */
+  #timeOf(client?: string): WaitingTime {
+    const operation = client === "" ? undefined : this.#operation.getStore();
+    const time = operation?.time ?? new WaitingTime(this.#limits.waitMs);
+    if (operation?.isOver === false) operation.time = time;
+    return time;
+  }
 
-  /** What the operation that runs may still wait; undefined outside of one, and once it has ended. */
-  get waitingTime(): WaitingTime | undefined {
-    return this.#operation.getStore()?.time;
+  /** The pool, whose connections an operation gets within its time: the wait in its queue counts as those for turns. */
+  connectionsOf(pool: Pool): Pool {
+    const connect = (): Promise<PooledClient> => {
+      const isFree = pool.idleCount > 0 || pool.totalCount < pool.options.max;
+      return isFree ? pool.connect() : withinTime(pool.connect(), this.#timeOf());
+    };
+    return Object.create(pool, { connect: { value: connect } }) as Pool;
   }
 
   /** Runs what is counted for its client. */
@@ -137,7 +149,7 @@ export class OperationsInFlight {
     await this.#inLine(client, this.#toPlan, leavesPlace);
     const endTurn = this.#pauses.endLater(client);
     const from = performance.now();
-    const result = begun(() => planning(endTurn));
+    const result = (async () => await planning(endTurn))();
     if (!isLate) endTurn(performance.now() - from);
     return await result.finally(endTurn);
   }
@@ -172,12 +184,10 @@ export class OperationsInFlight {
   }
 
   async #wait(client: string, line: WaitingLine, needsPlace = true): Promise<void> {
-    // What no client asks for is part of no operation, also where one has caused it.
-    const time = (client === "" ? undefined : this.waitingTime) ?? this.#newTime();
     // What is not counted yet is behind those that are.
     const isBehindOwn = line === this.#toBeCounted || this.#countOf(client) > 1;
     this.#waits += 1;
-    const waits = line.wait({ client, needsPlace }, { isBehindOwn, time });
+    const waits = line.wait({ client, needsPlace }, { isBehindOwn, time: this.#timeOf(client) });
     await waits.finally(() => (this.#waits -= 1));
   }
 
@@ -243,9 +253,6 @@ function add(counts: Map<string, number>, client: string, more: number): void {
   if (count === 0) counts.delete(client);
   else counts.set(client, count);
 }
-
-/** Calls a function now; an exception rejects the promise. */
-const begun = async <Result>(act: () => Result): Promise<Awaited<Result>> => await act();
 
 /** The plugin wraps the whole request, parsing included. */
 export const makeInFlightPlugin = (

@@ -2,7 +2,6 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { Pool } from "../../../db/connect.ts";
-import { withinTime } from "../../../graphql/limits/connection-waits.ts";
 import { countRefusals } from "../../../graphql/limits/counted-refusals.ts";
 import { IN_FLIGHT_LIMITS } from "../../../graphql/limits/limits.ts";
 import { OperationsInFlight, shedLoad } from "../../../graphql/limits/operations-in-flight.ts";
@@ -478,10 +477,9 @@ describe("planning", () => {
     const { operations } = operationsOf({ connections: 0.5, waitMs: 5000 });
     const first = Promise.withResolvers<undefined>();
     const running = operations.run("a", () => first.promise);
-    const pool = withinTime(
-      { connect: () => new Promise(() => undefined), waitingCount: 1 } as unknown as Pool,
-      operations,
-    );
+    const full = { idleCount: 0, totalCount: 1, options: { max: 1 } };
+    const connect = () => new Promise(() => undefined);
+    const pool = operations.connectionsOf({ ...full, connect } as unknown as Pool);
     let outcome = "waits";
     const act = async (): Promise<void> => {
       // It does something else between its waits.
