@@ -23,18 +23,18 @@ const LONGEST_NAME = 1000;
 /** More gas than any honest token needs. */
 const GAS = "0xf4240";
 
-/** A call that the token itself has failed, as nodes say it. */
+/** A call that the token itself has failed, as nodes say it: with so little gas, one that takes too long is the node's own failure. */
 const FAILED =
-  /revert|out of gas|gas required|invalid opcode|bad instruction|stack (under|over)flow|bad jump|exception|execution timeout|exceeds allowance/i;
+  /revert|out of gas|gas required|invalid opcode|bad instruction|stack (under|over)flow|bad jump|exception|exceeds allowance/i;
 const REVERTED = 3;
 
-/** How often a call is made for two equal answers. */
+/** How often a call is made for two equal answers, one after the other. */
 const ROUNDS = 4;
 
 /**
  * Asks tokens as of a block of which the nodes have the state. Throws `Unavailable` where they have not. A wrong answer
- * would make every row of the token wrong, so that one is believed when it came twice, the second time from another node
- * where there is one. That a token fails, so that its rows are left out, is believed when its first two answers say so.
+ * would make every row of the token wrong, so that one is believed when it came twice on end, the second time from another
+ * node where there is one. That a token fails, so that its rows are left out, is believed when its first two answers say so.
  */
 export async function readTokens(
   requests: Requests,
@@ -79,10 +79,10 @@ interface TokenCall {
   answers: (Hex | undefined)[];
 }
 
-/** Whether its last answer came before; that the token fails, with the first two answers alone. */
+/** Whether its last two answers are one; that the token fails, with the first two answers alone. */
 function isSettled({ answers }: TokenCall): boolean {
-  const last = answers.at(-1);
-  return answers.slice(0, -1).includes(last) && (last !== undefined || answers.length === 2);
+  const [before, last] = answers.slice(-2);
+  return answers.length > 1 && before === last && (last !== undefined || answers.length === 2);
 }
 
 /** The bytes that a call returns; undefined where the token fails. */

@@ -156,6 +156,7 @@ async function recordedRows(client: Client, from: number, to: number): Promise<N
       (jsonb_build_object('kind', kind, 'block', block, 'factory', factory, 'number', number) || answers)::json
     from dex_private.index_contract
     where block between $1 and $2
+      and kind <> 'token'
     union all
     select 'block ' || number, json_build_object('hash', hash, 'block', number)
     from dex_block

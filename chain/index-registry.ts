@@ -5,11 +5,9 @@ import { marketsOf, type BlockFact, type Fact, type MarketFact } from "./exchang
 import type { GivenMarket } from "./market-files.ts";
 import { EXIT, Halt } from "./halt.ts";
 import type { ListedMarkets } from "./token-list.ts";
-import type { Requests } from "./requests.ts";
+import { Unavailable, type Requests } from "./requests.ts";
 import { readTokens, type TokenFacts } from "./ask-tokens.ts";
-
-/** The fractional digits that the schema keeps exactly. */
-const MAX_DECIMALS = 18;
+import { areExact, leftOutLine, LeftOutTokens } from "./left-out-tokens.ts";
 
 export interface RegistryOptions {
   requests: Requests;
@@ -17,13 +15,14 @@ export interface RegistryOptions {
   onLeftOut: (line: string) => void;
 }
 
-/** Tokens by address. What is asked of a node once is kept. */
+/** What the database has of tokens is not asked again. */
 export class Registry {
   readonly #options: RegistryOptions;
   readonly #tokens = new Map<string, TokenFacts>();
   readonly #said = new Set<string>();
   /** Addresses of the tokens that the database has. */
   readonly #registered = new Set<string>();
+  readonly #leftOut = new LeftOutTokens();
   /** The tokens that make markets; without a list, those that the exchange lists. */
   #listed: ListedMarkets | undefined;
   /** Both tokens of each market that the database has, in the order of their text. */
@@ -35,7 +34,7 @@ export class Registry {
     this.#options = options;
   }
 
-  /** Takes over the tokens of the database. They are not asked again. */
+  /** Takes over the tokens of the database. */
   async load(client: Client): Promise<void> {
     const { rows } = await client.query<{ address: string } & TokenFacts>(
       "select address, symbol, name, decimals from dex_token",
@@ -44,8 +43,10 @@ export class Registry {
     for (const { address, ...token } of rows) {
       this.#registered.add(address);
       this.#tokens.set(address, token);
-      this.#judge(address, token);
+      if (!areExact(token.decimals)) this.#say(address, leftOutLine(address, token));
     }
+    const notice = await this.#leftOut.load(client);
+    if (notice !== undefined) this.#say("left out", notice);
     const { rows: pairs } = await client.query<{ base_gem: string; quote_gem: string }>(
       "select base_gem, quote_gem from dex_pair",
     );
@@ -66,28 +67,49 @@ export class Registry {
     );
   }
 
-  /** Asks for the tokens of these facts that are not known, as of a block whose state the node has. */
+  /**
+   * Asks for the tokens of these facts that have no row yet, as of a block whose state the node has. With the first row it is
+   * settled whether all of them are left out, so that an earlier answer must not say it, which another process may not have.
+   */
   async learn(facts: readonly BlockFact[], block: number): Promise<void> {
-    await this.learnTokens(facts.flatMap(gemsOf), block);
+    const gems = facts.flatMap(gemsOf);
+    const open = gems.filter((one) => !this.#registered.has(one) && !this.#leftOut.has(one));
+    await this.#ask(open, block);
+    for (const address of open) this.#checkListed(address);
   }
 
-  async learnTokens(tokens: readonly string[], block: number): Promise<void> {
-    const unknown = [...new Set(tokens)].filter((address) => !this.#tokens.has(address));
-    if (unknown.length === 0) return;
-    for (const [address, token] of await readTokens(this.#options.requests, unknown, block)) {
+  /** Asks for those that are not known, whether or not they have rows. */
+  learnTokens(tokens: readonly string[], block: number): Promise<void> {
+    const unknown = tokens.filter((address) => !this.#tokens.has(address));
+    return this.#ask(unknown, block);
+  }
+
+  async #ask(addresses: readonly string[], block: number): Promise<void> {
+    if (addresses.length === 0) return;
+    const { requests } = this.#options;
+    for (const [address, token] of await readTokens(requests, [...new Set(addresses)], block)) {
       this.#tokens.set(address, this.#named(address, token));
-      this.#judge(address, token);
     }
+  }
+
+  /** What a list promises is not left out by the word of a node. */
+  #checkListed(address: string): void {
+    const listed = this.#listed?.tokens.get(address);
+    const { decimals } = this.#tokens.get(address) ?? {};
+    if (listed === undefined || !areExact(listed.decimals) || areExact(decimals)) return;
+    throw new Unavailable(
+      `Token ${address} (${listed.symbol}) has ${decimals ?? "no"} decimals by its own answer, and ${listed.decimals} in TOKEN_LIST. If the node is right, leave it out of the list: then its offers and trades are left out`,
+    );
   }
 
   /** A listed token has the symbol and name of the list: what it says itself, others may say too. */
   #named(address: string, token: TokenFacts): TokenFacts {
     const listed = this.#listed?.tokens.get(address);
     if (listed === undefined) return token;
-    if (token.decimals !== listed.decimals) {
+    if (areExact(token.decimals) && token.decimals !== listed.decimals) {
       this.#say(
         `${address} decimals`,
-        `Token ${address} (${listed.symbol}) has ${token.decimals ?? "no"} decimals, and ${listed.decimals} in TOKEN_LIST: amounts are by what it says itself.`,
+        `Token ${address} (${listed.symbol}) has ${token.decimals} decimals, and ${listed.decimals} in TOKEN_LIST: amounts are by what it says itself.`,
       );
     }
     return { ...token, symbol: listed.symbol, name: listed.name ?? token.name };
@@ -186,24 +208,13 @@ export class Registry {
       [quote, quoteGem],
     ] as const) {
       const actual = this.#tokens.get(address)?.symbol;
-      if (actual?.toUpperCase() === symbol.toUpperCase()) continue;
+      const isRight = actual?.toUpperCase() === symbol.toUpperCase();
+      if (isRight || this.#leftOut.has(address)) continue;
       throw new Halt(
         `The market ${base}/${quote}: the token ${address} has the symbol ${actual ?? "null"}, and not ${symbol}.`,
         EXIT.usage,
       );
     }
-  }
-
-  #judge(address: string, { symbol, decimals }: TokenFacts): void {
-    if (decimals !== undefined && decimals <= MAX_DECIMALS) return;
-    const reason =
-      decimals === undefined
-        ? "does not say how many decimals it has"
-        : `has ${decimals} decimals, and amounts are exact up to ${MAX_DECIMALS}`;
-    this.#say(
-      address,
-      `Token ${address} (${symbol ?? "without a symbol"}) ${reason}: its offers and trades are left out.`,
-    );
   }
 
   #say(key: string, line: string): void {
@@ -214,9 +225,27 @@ export class Registry {
 
   /** The decimals of a token whose amounts are exact; undefined for one whose rows are left out. */
   readonly decimalsOf = (address: string): number | undefined => {
+    if (this.#leftOut.has(address)) return undefined;
     const decimals = this.#tokens.get(address)?.decimals;
-    return decimals !== undefined && decimals <= MAX_DECIMALS ? decimals : undefined;
+    return areExact(decimals) ? decimals : undefined;
   };
+
+  /** Records those whose first rows these facts would be, in the transaction that writes the others. */
+  async leaveOut(client: Client, facts: readonly Fact[]): Promise<void> {
+    for (const fact of facts) {
+      // A market has no amounts, and may be listed long before the first row.
+      for (const address of fact.kind === "market" ? [] : gemsOf(fact)) {
+        const token = this.#tokens.get(address);
+        const isKnown = this.#registered.has(address) || this.#leftOut.has(address);
+        if (isKnown || token === undefined || areExact(token.decimals)) continue;
+        await this.#leftOut.add(client, address, fact.block, token);
+        this.#say(address, leftOutLine(address, token, fact.block));
+      }
+    }
+  }
+
+  /** Blocks above this one were taken back. */
+  readonly forgetAbove = (number: number): void => this.#leftOut.forgetAbove(number);
 
   /** Registers the tokens of these facts that the database lacks. */
   async registerTokens(client: Client, facts: readonly Fact[]): Promise<void> {

@@ -26,6 +26,7 @@ export class KnownContracts {
     const { rows } = await client.query<FoundContract>(
       `select address, kind, block, factory, number, answers
       from dex_private.index_contract
+      where kind <> 'token'
       order by block, (answers -> 'log')::integer`,
     );
     this.#contracts.clear();

@@ -130,7 +130,9 @@ export class Recording {
   /** Takes back all blocks above this one, which the database need not have. */
   async takeBack(to: number): Promise<void> {
     await this.client.query("select ingest.take_back($1)", [to]);
-    this.#known.forgetAbove((await lastBlock(this.client))?.number ?? -1);
+    const head = (await lastBlock(this.client))?.number ?? -1;
+    this.#known.forgetAbove(head);
+    this.#registry.forgetAbove(head);
     const { rangedTo, auditedTo } = this.#checked;
     const checked = { rangedTo: Math.min(rangedTo, to), auditedTo: Math.min(auditedTo, to) };
     this.#checked = { ...this.#checked, ...checked };
@@ -240,6 +242,7 @@ export class Recording {
     try {
       await this.#registry.registerTokens(client, facts);
       const result = await write();
+      await this.#registry.leaveOut(client, facts);
       await this.#known.write(client, found);
       await client.query("commit");
       this.#known.written(found);

@@ -202,7 +202,9 @@ class Session {
     const header = blocks.at(-1)?.header;
     if (header === undefined) return;
     const facts = blocks.flatMap((block) => block.facts);
-    await this.#shared.registry.learn(facts, header.number);
+    const { registry } = this.#shared;
+    if (takeBackTo !== undefined) registry.forgetAbove(takeBackTo);
+    await registry.learn(facts, header.number);
     const written = await this.#recording.writeBlocks(blocks, takeBackTo);
     if (takeBackTo === undefined) this.#shared.checks.written(header);
     else this.#markets.forgetAbove(takeBackTo);

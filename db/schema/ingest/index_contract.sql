@@ -1,19 +1,19 @@
 -- What an indexer has found out about contracts, so that a start goes on without asking again.
 
 create table dex_private.index_contract (
-  address text
-    constraint index_contract_pkey primary key,
-  kind text not null,
+  address text,
+  kind text,
   block integer not null,
   factory text,
   number integer,
-  answers jsonb not null
+  answers jsonb not null,
+  constraint index_contract_pkey primary key (address, kind)
 );
-comment on table dex_private.index_contract is 'What an indexer has found out about contracts: those that factories have made, and what contracts return that never changes.';
+comment on table dex_private.index_contract is 'What an indexer has found out about contracts: those that factories have made, what contracts return that never changes, and the tokens whose rows are left out.';
 comment on column dex_private.index_contract.address is 'Address of the contract, in lower case.';
-comment on column dex_private.index_contract.kind is 'The kind of exchange, by which its events are read.';
-comment on column dex_private.index_contract.block is 'The block of the log by which it was found: where that is taken back, the contract is forgotten.';
-comment on column dex_private.index_contract.factory is 'Address of the factory that made it, in lower case; null for a contract of the settings.';
+comment on column dex_private.index_contract.kind is 'The kind of exchange, by which its events are read; token for a token whose rows are left out, since it had no usable decimals.';
+comment on column dex_private.index_contract.block is 'The block of the log by which it was found, of a token that of its first row: where that is taken back, the contract is forgotten.';
+comment on column dex_private.index_contract.factory is 'Address of the factory that made it, in lower case; null for a contract of the settings, and for a token.';
 comment on column dex_private.index_contract.number is 'Which one of the factory''s it is, from 1; null where the factory does not count them.';
 comment on column dex_private.index_contract.answers is 'What its functions return, by their names.';
 create index index_contract_block_idx on dex_private.index_contract (block);
