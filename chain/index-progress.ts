@@ -70,8 +70,10 @@ export function indexProgress(options: ProgressOptions): (event: IndexerEvent) =
         report(info, "It goes on.");
         break;
       case "audit":
+      case "begun":
       case "known":
       case "request":
+      case "upToDate":
     }
   };
 }

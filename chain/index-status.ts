@@ -58,21 +58,33 @@ export class IndexerStatus {
     labelNames: ["method", "outcome"],
     registers: [this.registry],
   });
-  #problem: string | undefined = "The indexer has not written a block yet";
-  #state: State = { known: 0, knownTime: 0, indexed: 0, time: 0 };
+  /** What fails, or has ended it. */
+  #problem: string | undefined;
+  /** What it waits for. */
+  #waitsFor: string | undefined = "It has not read the chain yet";
+  #state: Partial<State> = {};
 
   /** Why what it fills is not up to date; none where nothing fails. */
   reasons(): string[] {
-    return this.#problem === undefined ? [] : [this.#problem];
+    if (this.#problem !== undefined) return [this.#problem];
+    return this.#waitsFor === undefined ? [] : [`The indexer waits: ${this.#waitsFor}`];
   }
 
   readonly report = (event: IndexerEvent): void => {
     switch (event.event) {
       case "known":
+      case "begun":
         this.#learn(event);
+        break;
+      case "waiting":
+        this.#waitsFor = event.reason;
+        break;
+      case "upToDate":
+        this.#waitsFor = undefined;
         break;
       case "written":
         this.#problem = undefined;
+        this.#waitsFor = undefined;
         this.#learn(event);
         this.#rows.inc(event.rows);
         this.#leftOut.inc(event.leftOut);
@@ -96,7 +108,6 @@ export class IndexerStatus {
       case "audit":
         this.#auditDue.set(event.isDue ? 1 : 0);
         break;
-      case "waiting":
       case "notice":
       case "leftOut":
     }
@@ -110,9 +121,10 @@ export class IndexerStatus {
   #learn(news: Partial<State>): void {
     this.#state = { ...this.#state, ...news };
     const { known, knownTime, indexed, time } = this.#state;
-    this.#known.set(known);
-    if (time === 0) return;
-    this.#indexed.set(indexed);
+    if (known !== undefined) this.#known.set(known);
+    if (indexed !== undefined) this.#indexed.set(indexed);
+    if (known === undefined || knownTime === undefined) return;
+    if (indexed === undefined || time === undefined) return;
     this.#lag.set(Math.max(0, known - indexed));
     this.#lagSeconds.set(Math.max(0, knownTime - time));
   }

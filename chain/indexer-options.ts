@@ -40,6 +40,10 @@ export interface IndexerOptions {
 export type IndexerEvent =
   /** Nothing can be written at present. */
   | { event: "waiting"; reason: string }
+  /** A session begins behind this block, the last one of the database. */
+  | { event: "begun"; indexed: number; time: number }
+  /** The database has the head of the chain. */
+  | { event: "upToDate" }
   /** Blocks are written up to `indexed`. */
   | {
       event: "written";

@@ -35,6 +35,9 @@ export async function startSession(shared: Shared, recording: Recording): Promis
       `The head of the database, block ${last.number}, has no hash: it was not written by an indexer. Index into a new database.`,
     );
   }
+  if (last !== undefined) {
+    shared.onEvent?.({ event: "begun", indexed: last.number, time: last.time });
+  }
   const head = await ChainHead.find(shared);
   if (last === undefined) await waitForFirst(shared, head);
   await shared.checks.learnKind(head.latest.number);

@@ -118,8 +118,10 @@ class Session {
   #waits(reason: string | undefined): false {
     const { repeatMs = REPEAT_MS, onEvent } = this.#shared;
     const now = performance.now();
-    if (reason === undefined) this.#waitsSince = undefined;
-    else if (now - (this.#waitsSince ??= now) >= repeatMs) {
+    if (reason === undefined) {
+      this.#waitsSince = undefined;
+      onEvent?.({ event: "upToDate" });
+    } else if (now - (this.#waitsSince ??= now) >= repeatMs) {
       this.#waitsSince = now;
       onEvent?.({ event: "waiting", reason });
     }

@@ -40,6 +40,7 @@ export function startIndexing({ url, ...options }: IndexingOptions): Indexing {
     signal: stopping.signal,
     onEvent: (event) => {
       if (event.event !== "request") events.push(event);
+      options.onEvent?.(event);
       for (const listener of [...listeners]) listener(event);
     },
   });
