@@ -76,7 +76,7 @@ async function findAncestor(
     if (theirs.hash === ours.hash) return ours;
   }
   throw new Halt(
-    `The chain has another branch below block ${final}, which is final: the database's head is block ${last.number}, ${last.hash ?? ""}. Nothing was taken back. Either the node is of another chain, or the finality is set too low. Then \`set role dex_writer; select ingest.take_back(N)\`, where N is a block that the chain has too, and a start with a higher finality go on from there.`,
+    `The chain has another branch below block ${final}, which is final: the database's head is block ${last.number}, ${last.hash ?? ""}. Nothing was taken back. Start it again first: a node may have called a block final that was not. Otherwise the node is of another chain, or the finality is set too low. In the second case \`set role dex_writer; select ingest.take_back(N)\`, where N is a block that the chain has too, and a start with a higher finality go on from there.`,
     EXIT.deepReorganisation,
   );
 }

@@ -58,8 +58,20 @@ export class ChainHead {
     const { finality, source, onEvent } = this.#reading;
     const { number, time } = this.latest;
     onEvent?.({ event: "known", known: number, knownTime: time });
+    const byDepth = number - (finality ?? DEFAULT_FINALITY);
     const finalized = finality === undefined ? await source.finalized() : undefined;
-    const final = finalized?.number ?? number - (finality ?? DEFAULT_FINALITY);
-    this.final = Math.max(this.final, Math.min(final, number));
+    const final = Math.min(finalized?.number ?? byDepth, number);
+    if (final <= this.final) return;
+    this.final = Math.max(this.final, final > byDepth ? await this.#agreed(final, byDepth) : final);
+  }
+
+  /** A second answer, of another node where there is one, must say it too: what is final once stays so. */
+  async #agreed(final: number, byDepth: number): Promise<number> {
+    const { requests, source } = this.#reading;
+    const { current } = requests;
+    requests.askElsewhere();
+    const again = await source.finalized();
+    while (requests.current !== current) requests.askElsewhere();
+    return Math.max(byDepth, Math.min(final, again?.number ?? byDepth));
   }
 }
