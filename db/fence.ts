@@ -51,6 +51,8 @@ export class Fence {
   readonly #finality: number | undefined;
   #refusal: ReplacedPrimary | undefined;
   #seen: Seen | undefined;
+  /** Of which there were two primaries. */
+  #forkedTimeline: number | undefined;
   #isBlind = false;
 
   /** `finality` is how many blocks the chain may take back, as for dex_private.final_block. */
@@ -70,7 +72,8 @@ export class Fence {
     const seen = this.#seen;
     const server = await this.#read(db);
     if (server === undefined) return;
-    const another = await replaced(db, server, seen);
+    const fork = this.#fork(server, seen);
+    const another = (await replaced(db, server, seen)) ?? fork;
     if (another === undefined) this.#seen = latest(this.#seen, server);
     const reason = another ?? cutOff(server);
     if (reason !== this.#refusal?.message) {
@@ -109,6 +112,15 @@ export class Fence {
     }
   }
 
+  /** Once a primary lacked what was read of its timeline, its log may grow beyond that: only the one that was read is served. */
+  #fork(server: Server, seen: Seen | undefined): string | undefined {
+    const { isStandby, system, timeline, position, started } = server;
+    if (isStandby || system !== seen?.system || timeline !== seen.timeline) return undefined;
+    if (BigInt(position) < BigInt(seen.position)) this.#forkedTimeline = timeline;
+    if (timeline !== this.#forkedTimeline || started === seen.started) return undefined;
+    return `There were two primaries on timeline ${timeline}, and this is not the start of the one that the service has read: ${ANOTHER}`;
+  }
+
   async #read(db: Database): Promise<Server | undefined> {
     try {
       const { rows } = await db.query<Server>(SELECT_SERVER);
@@ -135,6 +147,9 @@ export class Fence {
   }
 }
 
+const ANOTHER =
+  "another primary has replaced it, or an old backup was restored, which a restart of the service accepts";
+
 /** Why the server is no successor of what was read before. */
 async function replaced(
   db: Database,
@@ -144,13 +159,11 @@ async function replaced(
   if (seen === undefined) return undefined;
   if (!server.isStandby && server.system === seen.system) {
     const { timeline, position } = server;
-    const another =
-      "another primary has replaced it, or an old backup was restored, which a restart of the service accepts";
     if (timeline < seen.timeline) {
-      return `The primary is on timeline ${timeline}, and the service has read timeline ${seen.timeline}: ${another}`;
+      return `The primary is on timeline ${timeline}, and the service has read timeline ${seen.timeline}: ${ANOTHER}`;
     }
     if (timeline === seen.timeline && BigInt(position) < BigInt(seen.position)) {
-      return `The primary's log ends at byte ${position}, and the service has read timeline ${timeline} up to byte ${seen.position}: ${another}`;
+      return `The primary's log ends at byte ${position}, and the service has read timeline ${timeline} up to byte ${seen.position}: ${ANOTHER}`;
     }
     // A promotion is followed, even where it has lost what no standby had.
     if (timeline > seen.timeline) return undefined;

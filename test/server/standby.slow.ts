@@ -191,7 +191,14 @@ it("a primary is refused that is behind what was read of its timeline, until the
   expect(await look(fork, known)).toMatch(
     /^The primary's log ends at byte \d+, and the service has read timeline 1 up to byte \d+: another primary has replaced it/,
   );
+  // Its log goes beyond what was read, which it lacks all the same.
+  await using writing = await openClient(fork);
+  await writing.query("select pg_logical_emit_message(true, 'fork', repeat('x', 40000000))");
+  expect(await look(fork, known)).toMatch(
+    /^There were two primaries on timeline 1, and this is not/,
+  );
   expect(await look(servers.primary, known)).toBeUndefined();
+  expect(await look(fork, known)).toMatch(/^There were two primaries/);
   // A service that starts has read nothing of the other.
   expect(await look(fork, fenceOf())).toBeUndefined();
 });
