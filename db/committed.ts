@@ -85,7 +85,8 @@ export async function refuseBeforeBaseline(
   applied: readonly RecordedMigration[],
   folder = MIGRATIONS_FOLDER,
 ): Promise<void> {
-  const [baseline] = await committedMigrations(folder);
+  const [file] = await committedFiles(folder);
+  const baseline = file === undefined ? undefined : await readMigration(folder, file);
   const first = applied.find(({ filename }) => filename === baseline?.recordedAs);
   if (baseline === undefined || first === undefined || first.hash === baseline.hash) return;
   throw beforeBaseline(baseline.file);

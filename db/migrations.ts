@@ -214,12 +214,15 @@ function madeConcurrently(body: string): string | undefined {
   return making.exec(body)?.[1];
 }
 
+/** Read once: a service that runs needs no migration of a release that is put in its folder. */
+let ofThisRelease: Promise<string[]> | undefined;
+
 /**
  * The file names of the committed migrations that this database lacks, oldest first. Throws
  * `BeforeBaseline` if the database predates the baseline.
  */
 export async function pendingMigrations(db: Database): Promise<string[]> {
-  const files = await committedFiles();
+  const files = await (ofThisRelease ??= committedFiles());
   const applied = await appliedMigrations(db, files[0] ?? "");
   await refuseBeforeBaseline(applied);
   const names = new Set(applied.map(({ filename }) => filename));

@@ -1,6 +1,7 @@
 // npm run db:migrate, db:commit, db:uncommit: graphile-migrate on the database and its shadow.
 import { commit, uncommit } from "graphile-migrate";
-import { MIGRATIONS_FOLDER } from "../committed.ts";
+import { chmod } from "node:fs/promises";
+import { committedFiles, MIGRATIONS_FOLDER } from "../committed.ts";
 import { readCommandLine, refuse } from "../command-line.ts";
 import { connect } from "../connect.ts";
 import { errorText } from "../error-text.ts";
@@ -50,6 +51,9 @@ try {
       const isOfChange = (error as { _gmlogged?: boolean })._gmlogged === true;
       throw isOfChange ? error : shadowRefused(error, shadowUrls(url, process.env).root);
     });
+    // graphile-migrate keeps it from other accounts, by which services may run.
+    const file = (await committedFiles()).at(-1) ?? "";
+    await chmod(`${MIGRATIONS_FOLDER}/committed/${file}`, 0o444);
   }
 } catch (error) {
   console.error(errorText(error));

@@ -1,5 +1,5 @@
 // Runs the commands for changing the schema, on a copy of the repository's migrations.
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { urlForDatabase, type Client } from "../../db/connect.ts";
@@ -8,7 +8,7 @@ import { applyMigrations } from "../../db/migrations.ts";
 import { makeRoles } from "../../db/create-roles.ts";
 import { clusterUrl, makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { copyRepository, type RepositoryCopy } from "../repository-copy.ts";
-import { DataDirs, runFile, type Ended } from "../service.ts";
+import { DataDirs, PATIENT, readinessOf, runFile, type Ended } from "../service.ts";
 
 const BLANK =
   "-- Write the next change here, so that it can run again and again; see db/README.md.\n";
@@ -76,9 +76,10 @@ it("creates the roles, migrates, commits a change with a shadow database, and un
   });
   const [added] = (await committed()).filter((name) => !before.includes(name));
   expect(added).toMatch(/^\d{6}-token-symbol\.sql$/);
-  expect(await readFile(join(copy.folder, "db/migrations/committed", added!), "utf8")).toContain(
-    CHANGE,
-  );
+  const file = join(copy.folder, "db/migrations/committed", added!);
+  expect(await readFile(file, "utf8")).toContain(CHANGE);
+  // A service of another account reads it.
+  expect((await stat(file)).mode & 0o777).toBe(0o444);
   expect(await readFile(join(copy.folder, "db/migrations/current/1-current.sql"), "utf8")).toBe(
     BLANK,
   );
@@ -116,6 +117,22 @@ it("finds the running embedded database and its shadow by default", async () => 
   } finally {
     await embedded.stop();
     await dataDirs.remove();
+  }
+});
+
+it("leaves a service ready whose folder gets the migrations of the next release", async () => {
+  await using migrated = await makeDatabase();
+  const env = { ...PATIENT, DATABASE_URL: migrated.url, PORT: "0" };
+  const service = runFile("server/main.ts", env, [], copy.folder);
+  const next = join(copy.folder, "db/migrations/committed/000099.sql");
+  try {
+    const url = await service.url;
+    await writeFile(next, "-- not applied yet");
+    expect(await readinessOf(url)).toEqual({ status: 200, reasons: [] });
+  } finally {
+    await rm(next);
+    service.signal("SIGTERM");
+    await service.ended;
   }
 });
 
