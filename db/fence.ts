@@ -72,8 +72,7 @@ export class Fence {
     const seen = this.#seen;
     const server = await this.#read(db);
     if (server === undefined) return;
-    const fork = this.#fork(server, seen);
-    const another = (await replaced(db, server, seen)) ?? fork;
+    const another = this.#fork(server, seen) ?? (await replaced(db, server, seen));
     if (another === undefined) this.#seen = latest(this.#seen, server);
     const reason = another ?? cutOff(server);
     if (reason !== this.#refusal?.message) {
@@ -116,7 +115,10 @@ export class Fence {
   #fork(server: Server, seen: Seen | undefined): string | undefined {
     const { isStandby, system, timeline, position, started } = server;
     if (isStandby || system !== seen?.system || timeline !== seen.timeline) return undefined;
-    if (BigInt(position) < BigInt(seen.position)) this.#forkedTimeline = timeline;
+    if (BigInt(position) < BigInt(seen.position)) {
+      this.#forkedTimeline = timeline;
+      return `The primary's log ends at byte ${position}, and the service has read timeline ${timeline} up to byte ${seen.position}: ${ANOTHER}`;
+    }
     if (timeline !== this.#forkedTimeline || started === seen.started) return undefined;
     return `There were two primaries on timeline ${timeline}, and this is not the start of the one that the service has read: ${ANOTHER}`;
   }
@@ -158,12 +160,9 @@ async function replaced(
 ): Promise<string | undefined> {
   if (seen === undefined) return undefined;
   if (!server.isStandby && server.system === seen.system) {
-    const { timeline, position } = server;
+    const { timeline } = server;
     if (timeline < seen.timeline) {
       return `The primary is on timeline ${timeline}, and the service has read timeline ${seen.timeline}: ${ANOTHER}`;
-    }
-    if (timeline === seen.timeline && BigInt(position) < BigInt(seen.position)) {
-      return `The primary's log ends at byte ${position}, and the service has read timeline ${timeline} up to byte ${seen.position}: ${ANOTHER}`;
     }
     // A promotion is followed, even where it has lost what no standby had.
     if (timeline > seen.timeline) return undefined;
