@@ -6,13 +6,17 @@ import { unorderedPair } from "#append-only-totals";
 import { IGNORES_CASE_COST, LIST_COST } from "./cost-of-parts.ts";
 import type { VariableValues } from "./variable-values.ts";
 
-/** The fields of a list's condition that each index has, in the index's order. */
-export type IndexedFields = readonly (readonly string[])[];
+/** The fields of a list's condition that an index has, in the index's order. */
+interface IndexedFieldsOfOne {
+  fields: readonly string[];
+  /** One with a nullable column as it is serves no list of values: see implied-conditions.ts. */
+  isOfSingleValues: boolean;
+}
+export type IndexedFields = readonly IndexedFieldsOfOne[];
 
-const EQUALITIES = new Set(["equalTo", "in"]);
 const RANGES = new Set(["lessThan", "lessThanOrEqualTo", "greaterThan", "greaterThanOrEqualTo"]);
 
-type Kind = "equality" | "range" | "unserved";
+type Kind = "equality" | "list" | "range" | "unserved";
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -23,7 +27,8 @@ const entriesOf = (value: unknown): [string, unknown][] =>
 
 function kindOf(operators: unknown): Kind {
   const names = entriesOf(operators).map(([name]) => name);
-  if (names.some((name) => EQUALITIES.has(name))) return "equality";
+  if (names.includes("equalTo")) return "equality";
+  if (names.includes("in")) return "list";
   return names.some((name) => RANGES.has(name)) ? "range" : "unserved";
 }
 
@@ -60,9 +65,10 @@ export function isServed(
     else for (const [field] of entriesOf(asked)) kinds.set(field, "equality");
   }
   if (kinds.size === 0) return true;
-  return indexes.some((fields) =>
+  return indexes.some(({ fields, isOfSingleValues }) =>
     fields.slice(0, kinds.size).every((field, n, { length }) => {
       const kind = length === kinds.size ? kinds.get(field) : undefined;
+      if (kind === "list") return !isOfSingleValues;
       return kind === "equality" || (kind === "range" && n === length - 1);
     }),
   );
@@ -123,23 +129,33 @@ export const ServedConditionsPlugin: GraphileConfig.Plugin = {
         if (isPgFieldConnection !== true || resource === undefined || Self.name !== "Query") {
           return field;
         }
-        const indexed = resource.extensions?.indexes;
+        const { indexes, nullableIndexes = [] } = resource.extensions ?? {};
         // A list of a function has none.
-        if (indexed === undefined) return field;
+        if (indexes === undefined) return field;
         const codec = resource.codec as PgCodecWithAttributes;
         // A range of a column that follows the rows' order is one of that: see implied-conditions.ts.
         const nameOf = (attributeName: string): string =>
           build.inflection.attribute({ attributeName, codec });
+        const rowOrder = resource.extensions?.rowOrder?.map(nameOf) ?? [];
         const followed = Object.entries(codec.attributes)
           .filter(([, { extensions }]) => extensions?.ordered !== undefined)
           .map(([column]) => nameOf(column));
         const { eitherWay } = codec.extensions ?? {};
         const pair = eitherWay && pairOf([eitherWay.one, eitherWay.other].map(nameOf));
-        const indexedFields = [
-          ...indexed.map((columns) => columns.map(nameOf)),
-          ...followed.map((column) => [column]),
-          ...(pair === undefined ? [] : [[pair], ...followed.map((column) => [pair, column])]),
-        ];
+        const [by = ""] = rowOrder;
+        const served = [
+          ...indexes.map((columns) => columns.map(nameOf)),
+          ...(pair === undefined ? [] : [[pair, ...rowOrder]]),
+        ].map((fields) => ({ fields, isOfSingleValues: false }));
+        const ofSingleValues = nullableIndexes.map((columns) => ({
+          fields: columns.map(nameOf),
+          isOfSingleValues: true,
+        }));
+        const indexedFields: IndexedFields = [...served, ...ofSingleValues].flatMap((index) => {
+          const before = index.fields.slice(0, index.fields.indexOf(by));
+          const others = index.fields.includes(by) ? followed : [];
+          return [index, ...others.map((column) => ({ ...index, fields: [...before, column] }))];
+        });
         return { ...field, extensions: { ...field.extensions, indexedFields } };
       },
     },

@@ -8,7 +8,7 @@ import type { PgClass } from "postgraphile/graphile-build-pg/pg-introspection";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 import { readIncomparableTypes, type IncomparableTypes } from "./incomparable-types.ts";
-import { readIndexOrders } from "./index-orders.ts";
+import { readIndexes } from "./index-orders.ts";
 import { primaryKeyOf, rowOrderOf, type RowOrder } from "./row-order.ts";
 
 /** An order that clients may request. */
@@ -21,8 +21,10 @@ export interface ServedOrder {
 declare global {
   namespace DataplanPg {
     interface PgResourceExtensions {
-      /** The columns of each index of the table. */
+      /** The columns of each index of the table that serves an order. */
       indexes?: string[][] | undefined;
+      /** Of each that serves equalities alone: it has a nullable column as it is. */
+      nullableIndexes?: string[][] | undefined;
       /** Undefined if every order is offered. */
       servedOrders?: ServedOrder[] | undefined;
       /** The columns that rows are sorted by behind those of an order. */
@@ -57,6 +59,7 @@ export type OrderNames = ReadonlyMap<string, readonly ColumnOrder[]>;
 interface Table {
   /** The columns of each index that serves an order. */
   indexes: string[][];
+  nullableIndexes: string[][];
   /** Undefined without a valid tag. */
   order: RowOrder | undefined;
   served: ServedOrder[] | undefined;
@@ -163,10 +166,11 @@ export function makeServedOrdersPlugin(log: (error: unknown) => void): GraphileC
           const { pgServices = [] } = info.resolvedPreset;
           const pgService = pgServices.find(({ name }) => name === serviceName);
           if (pgService === undefined) return;
-          const indexesOf = await readIndexOrders(pgService);
+          const indexesOf = await readIndexes(pgService);
           const incomparable = await readIncomparableTypes(pgService);
           for (const table of introspection.classes) {
-            const indexes = indexesOf.get(table._id) ?? [];
+            const { ordered: indexes = [], nullable: nullableIndexes = [] } =
+              indexesOf.get(table._id) ?? {};
             const tag = table.getTagsAndDescription().tags["order"];
             const order =
               tag === undefined ? undefined : rowOrderOf(table, String(tag), introspection);
@@ -178,15 +182,20 @@ export function makeServedOrdersPlugin(log: (error: unknown) => void): GraphileC
               );
             }
             const served = order && servedOrders(primaryKeyOf(table), order, indexes);
-            tables.set(table, { indexes, order, served, incomparable });
+            tables.set(table, { indexes, nullableIndexes, order, served, incomparable });
           }
         },
         pgTables_PgResourceOptions(_info, { pgClass, resourceOptions }) {
-          const { indexes, served: servedOrders, order } = tables.get(pgClass) ?? {};
+          const {
+            indexes,
+            nullableIndexes,
+            served: servedOrders,
+            order,
+          } = tables.get(pgClass) ?? {};
           const rowOrder = order?.columns;
           resourceOptions.extensions = {
             ...resourceOptions.extensions,
-            ...{ indexes, servedOrders, rowOrder },
+            ...{ indexes, nullableIndexes, servedOrders, rowOrder },
           };
         },
         pgCodecs_attribute(_info, { pgAttribute, attribute }) {

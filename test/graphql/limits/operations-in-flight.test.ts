@@ -680,6 +680,7 @@ describe("the service", () => {
     expect(app.over.map(({ id }) => id)).not.toContain("shed");
   });
 
+  const TIME = 'time: { lessThan: "2026-01-01" }';
   const PAIR = `or: [
     { lotGem: { equalTo: "a" }, bidGem: { equalTo: "b" } }, { lotGem: { equalTo: "b" }, bidGem: { equalTo: "a" } }
   ]`;
@@ -690,8 +691,19 @@ describe("the service", () => {
     ["either of two conditions", `filter: { or: [{ block: { equalTo: 1 } }] }`, 1],
     ["no condition", "orderBy: ID_ASC", 0],
     ["a condition that an index serves", 'condition: { taker: "0x" }', 0],
+    ["both columns of an index that may be null", 'condition: { market: "a/b", taker: "0x" }', 0],
+    [
+      "them, in a time",
+      `filter: { market: { equalTo: "a/b" }, taker: { equalTo: "0x" }, ${TIME} }`,
+      0,
+    ],
+    ["one of them by a list", `filter: { market: { equalTo: "a/b" }, taker: { in: ["0x"] } }`, 1],
+    ["more than an index has", 'condition: { market: "a/b", taker: "0x", price: "1" }', 1],
+    ["a market, in a time", `filter: { market: { equalTo: "a/b" }, ${TIME} }`, 0],
+    ["a market, in a block", `condition: { market: "a/b", block: 1 }`, 0],
+    ["a column that no index has, in a time", `filter: { pair: { equalTo: "0x" }, ${TIME} }`, 1],
     ["both directions of a pair", `filter: { ${PAIR} }`, 0],
-    ["both, in a time", `filter: { time: { lessThan: "2026-01-01" }, ${PAIR} }`, 0],
+    ["both, in a time", `filter: { ${TIME}, ${PAIR} }`, 0],
   ])(
     "reads by %s in a turn of those that may read whole tables, or not",
     async (_by, given, turns) => {
