@@ -64,7 +64,7 @@ export function refuseConnection(socket: Socket, status: number, headers = "", t
 export const answerOn = (socket: Socket) =>
   (socket as { _httpMessage?: Answer | null })._httpMessage ?? undefined;
 
-type Answer = Pick<ServerResponse, "headersSent" | "req" | "shouldKeepAlive">;
+type Answer = Pick<ServerResponse, "headersSent" | "once" | "req" | "shouldKeepAlive">;
 
 /** The value by which the parser leaves the rest of what was read to another protocol. */
 const LEAVE_THE_REST = 2;
@@ -75,10 +75,8 @@ const ON_BODY = "parserOnBody";
 /** Node has its callbacks for a request under numbers. */
 type Parser = Record<string, unknown> & { onIncoming: unknown };
 
+/** What these connections still bring is nothing to answer, also where the parser refuses it. */
 const stopped = new WeakSet<Socket>();
-
-/** Whether what a connection still brings is nothing to answer, also where the parser refuses it. */
-export const isStopped = (socket: Socket): boolean => stopped.has(socket);
 
 /**
  * Node parses all that was read before it sees that the socket is destroyed. It keeps each request until then, and copies
@@ -100,4 +98,41 @@ export function stopParsing(socket: Socket & { parser?: Parser | null }): void {
   parser[name] = undefined;
   // Node uses the parser again for another connection.
   socket.once("close", () => (parser[name] = onBody));
+}
+
+/** As Node itself answers its parser's errors. */
+const STATUSES: Record<string, number> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** Refuses what Node cannot read as a request on a connection, in its turn. Its answers may wait. */
+export function refuseUnread(
+  socket: Socket,
+  onMalformed: (socket: Socket) => void,
+  code = "",
+): void {
+  if (code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  if (stopped.has(socket)) return;
+  onMalformed(socket);
+  stopParsing(socket);
+  behindAnswers(socket, () => {
+    // No second answer can begin within the first.
+    if (answerOn(socket)?.headersSent) socket.destroySoon();
+    else refuseConnection(socket, STATUSES[code] ?? 400);
+  });
+}
+
+/**
+ * Acts when the answers to all requests that have come whole on a connection are out, unless it is closed before. The answer to
+ * one that comes no further is then the connection's.
+ */
+function behindAnswers(socket: Socket, act: () => void): void {
+  const answer = answerOn(socket);
+  if (answer?.req.complete) answer.once("close", () => behindAnswers(socket, act));
+  else if (!socket.destroyed) act();
 }

@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { Socket } from "node:net";
-import { answerOn, isStopped, refuseConnection, stopParsing } from "./connections.ts";
+import { answerOn, refuseConnection, refuseUnread, stopParsing } from "./connections.ts";
 import { noteHead, stateOf, type OnOver, type Step } from "./request.ts";
 
 export interface HttpBounds {
@@ -60,7 +60,8 @@ export function makeServer(
     requireHostHeader: false,
     // Makes no stream for a request without a body; with one, a cache hit takes a sixth longer.
     optimizeEmptyRequests: true,
-    shouldUpgradeCallback: mayUpgrade,
+    // Node would leave the requests before it without an end.
+    shouldUpgradeCallback: (req) => answerOn(req.socket) === undefined && mayUpgrade(req),
   });
   server.timeout = bounds.idleMs;
   server.on("timeout", (socket: Socket) => {
@@ -72,33 +73,23 @@ export function makeServer(
   server.on("request", listener);
   server.on("checkContinue", (req, res) => {
     // The client waits for this before it sends the body.
-    if (!(Number(req.headers["content-length"]) > bodyBytes)) res.writeContinue();
+    const go = (): void => {
+      if (!res.headersSent) res.writeContinue();
+    };
     // Whether the body follows after all is unknown.
-    else res.shouldKeepAlive = false;
+    if (Number(req.headers["content-length"]) > bodyBytes) res.shouldKeepAlive = false;
+    // Node would put the headers of the answer before it.
+    else if (isPipelined(res)) res.once("socket", go);
+    else go();
     listener(req, res);
   });
   // well-formed.ts refuses other expectations than 100-continue with a message.
   server.on("checkExpectation", listener);
-  server.on("clientError", ({ code = "" }: NodeJS.ErrnoException, socket: Socket) => {
-    if (code === "ECONNRESET" || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    if (isStopped(socket)) return;
-    onMalformed(socket);
-    // No second answer can begin within the first.
-    if (answerOn(socket)?.headersSent) socket.destroySoon();
-    else refuseConnection(socket, STATUSES[code] ?? 400);
+  server.on("clientError", ({ code }: NodeJS.ErrnoException, socket: Socket) => {
+    refuseUnread(socket, onMalformed, code);
   });
   return server;
 }
-
-/** As Node itself answers its parser's errors. */
-const STATUSES: Record<string, number> = {
-  HPE_HEADER_OVERFLOW: 431,
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-};
 
 /**
  * Requests that wait on a connection for the answer before theirs, which Node does not bound. A connection with more is
@@ -117,7 +108,7 @@ function boundPipelined(next: RequestListener): RequestListener {
 
   return (req, res) => {
     // One that is ignored: Node drops what was read behind it, as the other protocol's.
-    if (req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
+    if (req.headers.upgrade !== undefined || req.method === "CONNECT") res.shouldKeepAlive = false;
     if (!isPipelined(res)) {
       next(req, res);
       return;
@@ -249,6 +240,7 @@ export class CountedMessage extends IncomingMessage {
   /** How many bytes may come behind the answer: of a client that is refused before it has sent them. */
   left: number;
   isAnswered = false;
+  declare mayUpgrade: boolean | null;
 
   constructor(socket: Socket, bodyBytes = Infinity) {
     super(socket);
@@ -256,6 +248,14 @@ export class CountedMessage extends IncomingMessage {
     // Own properties, because Express replaces the prototype.
     this.push = push;
     (this as { _dump?: unknown })._dump = dump;
+  }
+
+  /** Node sets it. CONNECT is refused as others are: where it is true, Node leaves the requests before it without an end. */
+  get upgrade(): boolean | null {
+    return this.mayUpgrade && this.method !== "CONNECT";
+  }
+  set upgrade(is: boolean | null) {
+    this.mayUpgrade = is;
   }
 }
 

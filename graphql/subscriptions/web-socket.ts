@@ -22,7 +22,6 @@ import type { VersionPoll } from "../../market/version-poll.ts";
 import { OpenStreams } from "../../http/streams/open-streams.ts";
 import { Quota, type QuotaLimits } from "../../http/quota.ts";
 import { BODIES } from "../../http/held-requests.ts";
-import { answerOn } from "../../http/connections.ts";
 import { stateOf } from "../../http/request.ts";
 import type { RateLimiter } from "../../http/rate-limit.ts";
 import type { Refuse } from "../../http/refusal.ts";
@@ -133,11 +132,6 @@ export function makeLive(options: LiveOptions): Live {
   }
 
   function upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
-    // The answer to a request before it would come among the frames.
-    if (answerOn(req.socket) !== undefined) {
-      socket.destroy();
-      return;
-    }
     // Node's own handler is gone after the upgrade.
     socket.on("error", () => socket.destroy());
     try {

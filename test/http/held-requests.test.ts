@@ -219,7 +219,7 @@ it("answers that a client does not read are bounded by their bytes: then it is r
 
 describe("behind another request on its connection", () => {
   const handled: string[] = [];
-  let answerFirst: () => void = () => undefined;
+  const answers: (() => void)[] = [];
   const held = new HeldRequests({ perClient: 1, all: 100, bodyBytes: BODY_BYTES });
   const bounded = held.bound((_req, res, { status, message }) => {
     res.writeHead(status, { "Content-Length": message.length }).end(message);
@@ -230,7 +230,7 @@ describe("behind another request on its connection", () => {
       [({ id, status, isAborted }) => void handled.push(`${id} ${status} ${isAborted}`)],
     )(
       bounded((_req, res) => {
-        answerFirst = () => void res.end("first");
+        answers.push(() => void res.end(Buffer.from("first")));
       }),
     ),
     HTTP_BOUNDS,
@@ -244,7 +244,10 @@ describe("behind another request on its connection", () => {
     await once(server, "listening");
   });
   afterAll(() => server.close());
-  beforeEach(() => void handled.splice(0));
+  beforeEach(() => {
+    handled.splice(0);
+    answers.splice(0);
+  });
 
   const ask = (client: string, id: string, more = ""): string =>
     get("/", `X-Client: ${client}\r\nX-Request-Id: ${id}\r\n${more}`);
@@ -263,7 +266,7 @@ describe("behind another request on its connection", () => {
       while (served.bytesRead < sent && !served.destroyed) await new Promise(setImmediate);
     }
     await new Promise(setImmediate);
-    answerFirst();
+    for (const answer of answers.splice(0)) answer();
     return await brought;
   }
 
@@ -286,6 +289,83 @@ describe("behind another request on its connection", () => {
     while (handled.length < 2) await new Promise(setImmediate);
     expect(handled).toEqual(["one 200 false", expect.stringMatching(/ 429 false$/)]);
     expect(held.count).toBe(0);
+  });
+
+  const CONNECT = "CONNECT a:1 HTTP/1.1\r\nHost: x\r\nX-Client: c\r\nX-Request-Id: two\r\n\r\n";
+  it.each([
+    ["an upgrade", ask("c", "two", UPGRADE)],
+    ["CONNECT", CONNECT],
+  ])("%s is a request as any other: what waits before it is answered, and over", async (_, two) => {
+    const socket = createConnection((server.address() as AddressInfo).port, "127.0.0.1");
+    sockets.push(socket);
+    const brought = textOf(socket);
+    const first = once(server, "request");
+    socket.write(ask("b", "one") + two);
+    await first;
+    await new Promise(setImmediate);
+    for (const answer of answers.splice(0)) answer();
+    expect((await brought).match(/HTTP\/1\.1 \d+|first/g)).toEqual([
+      ...["HTTP/1.1 200", "first"],
+      ...["HTTP/1.1 200", "first"],
+    ]);
+    while (handled.length < 2) await new Promise(setImmediate);
+    expect(handled).toEqual(["one 200 false", "two 200 false"]);
+    expect(held.count).toBe(0);
+  });
+
+  it.each([
+    ["an upgrade", ask("c", "two", UPGRADE)],
+    ["CONNECT", CONNECT],
+  ])("%s gives back what waits before it, where the client leaves", async (_, two) => {
+    const socket = createConnection((server.address() as AddressInfo).port, "127.0.0.1");
+    socket.write(ask("b", "one") + two);
+    await once(server, "request");
+    await new Promise(setImmediate);
+    socket.destroy();
+    while (handled.length < 2) await new Promise(setImmediate);
+    expect(handled.sort()).toEqual(["one 499 true", "two 499 true"]);
+    expect(held.count).toBe(0);
+  });
+
+  it.each([
+    ["what is no HTTP", "hello\r\n\r\n", 400],
+    ["headers that are too long", ask("c", "two", `X-Long: ${"x".repeat(20_000)}\r\n`), 431],
+  ])("%s is refused in its turn, and no other request in its place", async (_, two, status) => {
+    const brought = await behind(two);
+    expect(brought.match(/HTTP\/1\.1 \d+|first/g)).toEqual([
+      ...["HTTP/1.1 200", "first"],
+      `HTTP/1.1 ${status}`,
+    ]);
+    expect(handled).toEqual(["one 200 false"]);
+    expect(held.count).toBe(0);
+  });
+
+  it.each([
+    ["gets it in its turn", false],
+    ["does not get it behind its headers, where it is answered before its turn", true],
+  ])("a request that expects 100-continue %s", async (_, isEarly) => {
+    const expects = "Content-Length: 4\r\nExpect: 100-continue\r\nConnection: close\r\n";
+    const socket = createConnection((server.address() as AddressInfo).port, "127.0.0.1");
+    sockets.push(socket);
+    let brought = "";
+    socket.setEncoding("utf8").on("data", (text: string) => (brought += text));
+    const end = once(socket, "end");
+    const come = Promise.all([once(server, "request"), once(server, "checkContinue")]);
+    socket.write(`${ask("b", "one")}${ask("c", "two", expects).replace("GET", "POST")}body`);
+    await come;
+    const [first, second] = answers.splice(0);
+    if (isEarly) second?.();
+    first?.();
+    if (!isEarly) {
+      while (!brought.includes("HTTP/1.1 100")) await new Promise(setImmediate);
+      second?.();
+    }
+    await end;
+    expect(brought.match(/HTTP\/1\.1 \d+|first/g)).toEqual([
+      ...["HTTP/1.1 200", "first"],
+      ...(isEarly ? [] : ["HTTP/1.1 100"]),
+      ...["HTTP/1.1 200", "first"],
+    ]);
   });
 
   it("a refusal is dropped with the connection whose client has left", async () => {
