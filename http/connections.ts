@@ -2,7 +2,7 @@
 import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Quota } from "./quota.ts";
-import { clientAt, stateOf } from "./request.ts";
+import { clientAt, GRAPHQL_PATH, stateOf } from "./request.ts";
 
 /** How often refusals are reported, in milliseconds. */
 const REPORT_MS = 10_000;
@@ -54,7 +54,11 @@ export function boundConnections(server: Server, limits: ConnectionLimits): void
 /** Closes a connection with a status, whole lines of headers and a text, in place of its answer, whose request has that status. */
 export function refuseConnection(socket: Socket, status: number, headers = "", text = ""): void {
   const answer = answerOn(socket);
-  if (answer !== undefined) stateOf(answer.req).status = status;
+  if (answer !== undefined) {
+    const state = stateOf(answer.req);
+    state.status = status;
+    if (state.isForGraphql) state.route ??= GRAPHQL_PATH;
+  }
   const lines = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}Connection: close\r\n\r\n`;
   socket.write(lines + text);
   socket.destroySoon();

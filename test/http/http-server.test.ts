@@ -246,7 +246,11 @@ it.each([
     const answer = await afterTimeout(`${head}\r\nX-Request-Id: ${status[2]}\r\n${rest}`);
     expect(answer).toBe(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
     const over = await overOf(status[2]);
-    expect(over).toMatchObject({ status: Number(status.slice(0, 3)), isAborted: false });
+    expect(over).toMatchObject({
+      status: Number(status.slice(0, 3)),
+      route: "/graphql",
+      isAborted: false,
+    });
   },
 );
 
