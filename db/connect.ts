@@ -58,6 +58,8 @@ const COMMON_SETTINGS = {
   // The driver reads no time of another style, and numbers of trades are read as floats.
   DateStyle: "ISO",
   extra_float_digits: "1",
+  // What the catalog prints of an index, a view or a function is compared as text.
+  quote_all_identifiers: "off",
 };
 
 /** The settings of a reader's session; behind a pooler, those of the login. */

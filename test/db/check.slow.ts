@@ -94,6 +94,16 @@ it("finds nothing in a migrated database with objects in a site's own schema", a
   });
 });
 
+it("finds nothing in a database that has all identifiers quoted, nor in what is migrated there", async () => {
+  await using quoted = await makeChecked({ migrated: false });
+  const name = new URL(quoted.url).pathname.slice(1);
+  await dba.query(`alter database ${name} set quote_all_identifiers = on`);
+  await applyMigrations(quoted.url);
+  expect((await check(quoted)).findings).toEqual([]);
+  await dba.query(`alter database ${name} reset quote_all_identifiers`);
+  expect((await check(quoted)).findings).toEqual([]);
+});
+
 /** Changes to the database, and the findings that report them. */
 interface Fault {
   sql: string;

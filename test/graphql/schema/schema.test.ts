@@ -12,6 +12,7 @@ import {
 } from "graphql";
 import { makeSchema } from "postgraphile";
 import { presetOf, printSdl, TRACKED_SDL } from "../../../graphql/schema/sdl.ts";
+import { openClient, openPool } from "../../database.ts";
 import { useDatabase } from "../../served.ts";
 
 const database = useDatabase();
@@ -44,6 +45,19 @@ it("is the schema that is tracked", async () => {
   const printed = printSdl(schema);
   if (process.env["WRITE_SCHEMA"] !== undefined) await writeFile(TRACKED_SDL, printed);
   expect(printed).toBe(await readFile(TRACKED_SDL, "utf8"));
+});
+
+it("is that schema where the database has all identifiers quoted", async () => {
+  await using superuser = await openClient(database.url);
+  const name = new URL(database.url).pathname.slice(1);
+  await superuser.query(`alter database ${name} set quote_all_identifiers = on`);
+  try {
+    await using reader = openPool(database.url, { role: "dex_reader" });
+    const { schema: made } = await makeSchema(presetOf(reader));
+    expect(printSdl(made)).toBe(await readFile(TRACKED_SDL, "utf8"));
+  } finally {
+    await superuser.query(`alter database ${name} reset quote_all_identifiers`);
+  }
 });
 
 const TRADE_FIELDS = [
