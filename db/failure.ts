@@ -16,8 +16,9 @@ const FIGURES_OUTDATED = "DX001";
 const OTHER_SCHEMA = /^(42P01|42703|42883|42501|3F000|0A000|26000)$/;
 
 // PostgreSQL refuses or ends the connection: class 08, shutting down or starting up, no connection, memory
-// or disk left, no such login or database, and a standby that had to cancel what its replay met.
-const UNREACHABLE_SQLSTATE = /^(08...|57P0[12345]|53...|28...|3D000|40001)$/;
+// or disk left, no such login or database, a transaction that was idle or open for too long, and a standby that
+// had to cancel what its replay met.
+const UNREACHABLE_SQLSTATE = /^(08...|25P0[34]|57P0[12345]|53...|28...|3D000|40001)$/;
 
 // Of any language: an error that ends the session, at its start too, where a file cannot be read or written.
 const ENDS_SESSION = /^(58...|XX...)$/;

@@ -13,8 +13,9 @@ const database = useDatabase(registerMarkets);
 async function whileLocked(
   timeouts: ConnectionOptions,
   test: (app: TestApp) => Promise<void>,
+  url = database.url,
 ): Promise<void> {
-  await using pool = openPool(database.url, { role: "dex_reader", ...timeouts });
+  await using pool = openPool(url, { role: "dex_reader", ...timeouts });
   // A slow machine reads the catalogs for longer than a statement may take here.
   await using app = await makeTestApp(pool, { cache: "off", catalogs: database.reader });
   await dataOf(app, "{ __typename }");
@@ -59,6 +60,37 @@ it.each([
     });
   },
 );
+
+it("a session that PostgreSQL ends with its transaction is as any lost connection", async () => {
+  const { rows } = await database.owner.query<{ version: number }>(
+    "select current_setting('server_version_num')::integer as version",
+  );
+  if (rows[0]!.version < 170000) {
+    console.warn("This PostgreSQL has no transaction_timeout: not tested.");
+    return;
+  }
+  const limited = new URL(database.url);
+  limited.searchParams.set("options", "-c transaction_timeout=1s");
+  const message = "The database cannot be reached";
+  await whileLocked(
+    {},
+    async (app) => {
+      const v1 = await app.request.get("/v1/pairs/weth/dai");
+      const { errors } = await ask(app, "{ allDexPairs(first: 1) { nodes { base } } }");
+      expect({ status: v1.status, body: v1.body as unknown }).toEqual({
+        status: 503,
+        body: { data: {}, time: expect.any(Number), message },
+      });
+      expect(errors).toEqual([
+        expect.objectContaining({
+          message,
+          extensions: expect.objectContaining({ code: "UNAVAILABLE" }),
+        }),
+      ]);
+    },
+    limited.href,
+  );
+});
 
 it("are settings of the session, that cost no statement", async () => {
   await using pool = openPool(database.url, {

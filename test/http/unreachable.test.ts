@@ -19,6 +19,8 @@ it.each([
   ["an administrator's shutdown", withCode("57P01")],
   ["a crash", withCode("57P02")],
   ["a server that is starting", withCode("57P03")],
+  ["a session that ends since its transaction is idle", withCode("25P03")],
+  ["a session that ends since its transaction is long", withCode("25P04")],
   ["a broken connection", withCode("08006")],
   ["too many connections", withCode("53300")],
   ["a full disk", withCode("53100")],
