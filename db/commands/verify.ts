@@ -5,7 +5,7 @@ import { connect } from "../connect.ts";
 import { errorText } from "../error-text.ts";
 import { ownerUrl } from "../locate.ts";
 import { shownUrl } from "../postgres-url.ts";
-import type { Difference } from "../verify/history-rules.ts";
+import { Differences, type Difference } from "../verify/differences.ts";
 import { verify } from "../verify/verify-database.ts";
 
 const USAGE = `Usage: npm run db:verify [-- --json]
@@ -16,7 +16,7 @@ digest of each block, which it recomputes. Then compares everything that is kept
 one snapshot. It reads the whole history, writes nothing, and keeps no session from reading or writing.
 ingest.rebuild() mends what is kept; wrong trades and offers are taken back and written again.
 
-  --json  print one object: database, differences (each with row, kept, right)
+  --json  print one object: database, total, differences (each with row, kept, right)
   --help  show this
 
 The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs.`;
@@ -40,22 +40,24 @@ async function run(isJson: boolean): Promise<number> {
     applicationName: "dex-market-data verify",
   });
   await client.query("begin isolation level repeatable read read only");
-  const differences = await verify(client);
+  const found = new Differences();
+  const differences = await verify(client, found);
+  const { total } = found;
   const database = shownUrl(url);
   console.log(
     isJson
-      ? JSON.stringify({ database, differences }, null, 2)
-      : [`Verified ${database}.`, ...differences.map(lineOf), lastLine(differences)].join("\n"),
+      ? JSON.stringify({ database, total, differences }, null, 2)
+      : [`Verified ${database}.`, ...differences.map(lineOf), lastLine(total)].join("\n"),
   );
-  return differences.length === 0 ? 0 : 1;
+  return total === 0 ? 0 : 1;
 }
 
 function lineOf({ row, kept, right }: Difference): string {
   return `\n${row}\n  it is ${kept ?? "missing"}\n  it should ${right === null ? "not be there" : `be ${right}`}`;
 }
 
-function lastLine({ length }: Difference[]): string {
-  if (length === 0) return "Nothing differs.";
-  const rows = length === 1 ? "row differs" : "rows differ";
-  return `\n${length} ${rows}, at most 100 of each table and rule shown. As dex_owner, \`select ingest.rebuild()\` makes what is kept anew; trades and offers that are wrong themselves must be taken back and written again.`;
+function lastLine(total: number): string {
+  if (total === 0) return "Nothing differs.";
+  const rows = total === 1 ? "row differs" : "rows differ";
+  return `\n${total} ${rows}, at most 100 of each table and rule shown. As dex_owner, \`select ingest.rebuild()\` makes what is kept anew; trades and offers that are wrong themselves must be taken back and written again.`;
 }

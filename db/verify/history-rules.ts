@@ -1,20 +1,8 @@
 // Finds rows of the history that no writer could have written, and wrong digests: the rules of ingest, each as a separate
 // query that shares no function with it, the digests apart.
 import type { Client } from "../connect.ts";
-import { checksumAddress, pairHash } from "../load/checksum.ts";
-
-/** A row that differs from what it should be. */
-export interface Difference {
-  /** The table and the key of the row. */
-  row: string;
-  /** The row in the database, as JSON; null if it is missing. */
-  kept: string | null;
-  /** The correct row, as JSON, or in words what it should be; null if there should be none. */
-  right: string | null;
-}
-
-/** Maximum number of differences reported per table or rule. */
-export const MAX_SHOWN = 100;
+import type { Differences } from "./differences.ts";
+import { verifySpellings } from "./spellings.ts";
 
 /** Each query returns the key of a wrong row, the row as JSON, and what it should be, in words. */
 const RULES: readonly string[] = [
@@ -220,62 +208,9 @@ const DIGESTS = `
   from dex_private.misdigested_block as block
   order by block.number`;
 
-/**
- * Returns the rows that contradict a rule, at most 100 for each rule. `ingest.rebuild()` mends none of trades, offers and
- * digests.
- */
-export async function verifyHistory(client: Client): Promise<Difference[]> {
-  const found: Difference[] = [];
-  for (const rule of RULES) found.push(...(await contradicting(client, rule)));
-  return [
-    ...[...found, ...(await wrongPairs(client)), ...(await wrongCases(client))],
-    ...(await contradicting(client, DIGESTS)),
-  ];
-}
-
-async function contradicting(client: Client, rule: string): Promise<Difference[]> {
-  return (await client.query<Difference>(`${rule} limit ${MAX_SHOWN}`)).rows;
-}
-
-/** Of makers and takers in several letter cases: clients find by one of them only some of the rows. */
-async function wrongCases(client: Client): Promise<Difference[]> {
-  const { rows } = await client.query<{ row: string; address: string }>(
-    `select address.row, address.address
-    from (
-      select
-        given.*,
-        min(given.address) over of_one <> max(given.address) over of_one as differs
-      from (
-        select 'dex_trade ' || min(id) as row, maker collate "C" as address from dex_trade group by maker
-        union all
-        select 'dex_trade ' || min(id), taker collate "C" from dex_trade group by taker
-        union all
-        select 'dex_offer ' || min(id), maker collate "C" from dex_offer group by maker
-      ) as given
-      window of_one as (partition by lower(given.address))
-    ) as address
-    where address.differs
-    order by address.row`,
-  );
-  return rows
-    .filter(({ address }) => address !== checksumAddress(address))
-    .slice(0, MAX_SHOWN)
-    .map(({ row, address }) => ({ row, kept: address, right: checksumAddress(address) }));
-}
-
-/** PostgreSQL cannot compute keccak256, so the pair hashes are checked here. */
-async function wrongPairs(client: Client): Promise<Difference[]> {
-  const { rows } = await client.query<{ row: string; pair: string; lot: string; bid: string }>(
-    `select 'dex_trade ' || min(id) as row, pair, lot_gem as lot, bid_gem as bid
-    from dex_trade
-    group by lot_gem, bid_gem, pair
-    union all
-    select 'dex_offer ' || min(id), pair, lot_gem, bid_gem
-    from dex_offer
-    group by lot_gem, bid_gem, pair`,
-  );
-  return rows
-    .filter(({ pair, lot, bid }) => pair !== pairHash(lot, bid))
-    .slice(0, MAX_SHOWN)
-    .map(({ row, pair, lot, bid }) => ({ row, kept: pair, right: pairHash(lot, bid) }));
+/** Finds the rows that contradict a rule. `ingest.rebuild()` mends none of trades, offers and digests. */
+export async function verifyHistory(client: Client, found: Differences): Promise<void> {
+  for (const text of RULES) await found.add(client, { text });
+  await verifySpellings(client, found);
+  await found.add(client, { text: DIGESTS });
 }

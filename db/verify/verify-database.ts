@@ -1,7 +1,8 @@
 // Verifies the history, and compares the derived data with it.
 import type { Client } from "../connect.ts";
+import { Differences, type Difference } from "./differences.ts";
 import { MARKET_FIGURES, PERIOD_FIGURES, RUNNING_SUMS } from "./figures.ts";
-import { MAX_SHOWN, verifyHistory, type Difference } from "./history-rules.ts";
+import { verifyHistory } from "./history-rules.ts";
 
 /** Two queries with the same columns: the kept rows, by default the whole table, and the correct rows. */
 interface Kept {
@@ -158,21 +159,19 @@ const KEPT: readonly Kept[] = [
 ];
 
 /**
- * Returns the differences, first those of the history and its digests, at most 100 per rule and table. There are none if all rows were written by the functions
+ * Returns the differences, first those of the history and its digests, at most 100 per rule and table; `found` has the number of all. There are none if all rows were written by the functions
  * of ingest. Reads the whole history, one statement per table; call it in a repeatable read transaction
  * for a consistent result. Blocks neither readers nor writers.
  */
-export async function verify(client: Client): Promise<Difference[]> {
+export async function verify(client: Client, found = new Differences()): Promise<Difference[]> {
   // Autovacuum counts no row of a load in flight. Then the planner takes the tables for empty, and loops over them for hours.
   await client.query("set enable_nestloop = off");
   try {
-    const differences = await verifyHistory(client);
+    await verifyHistory(client, found);
     for (const [n, kept] of KEPT.entries()) {
-      const statement = { name: `verify ${n} ${kept.name}`, text: comparing(kept) };
-      const { rows } = await client.query<Difference>(statement);
-      differences.push(...rows);
+      await found.add(client, { name: `verify ${n} ${kept.name}`, text: comparing(kept) });
     }
-    return differences;
+    return found.shown;
   } finally {
     // In a transaction that an error has ended, the setting has ended too.
     await client.query("reset enable_nestloop").catch(() => undefined);
@@ -193,6 +192,5 @@ function comparing({ name, key, kept = `table ${name}`, right }: Kept): string {
       missing.json as right
     from excess
     full join missing using (row)
-    order by row
-    limit ${MAX_SHOWN}`;
+    order by row`;
 }

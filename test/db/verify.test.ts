@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { Differences } from "../../db/verify/differences.ts";
 import { verify } from "../../db/verify/verify-database.ts";
 import { openClient } from "../database.ts";
 import { aHash, anAddress, anOffer, aTrade, registerMarkets, write } from "../factories.ts";
@@ -265,6 +266,34 @@ it.each<[damage: string, row: string, right: RegExp]>([
     expect.objectContaining({ row, right: expect.stringMatching(right) as string }),
   );
 });
+
+it.each([
+  ["pair", 25, aHash("no pair")],
+  ["pair", 103, aHash("no pair")],
+  ["maker", 25, anAddress("maker").toLowerCase()],
+  ["maker", 103, anAddress("maker").toLowerCase()],
+])(
+  "counts all rows with a wrong %s, %d of each table, and returns up to 100",
+  async (column, count, wrong) => {
+    await using admin = await openClient(database.url);
+    await admin.query("begin");
+    const ofBlock = { block: undefined, time: undefined, killed: undefined };
+    for (let n = 0; n < count; n += 1) {
+      await admin.query("select ingest.write_block($1, $2, offers => $3, trades => $4)", [
+        ...[20_000 + n, new Date(Date.UTC(2026, 5, 1) + n * 12_000)],
+        JSON.stringify([{ ...anOffer({ id: 100 + n, [column]: wrong }), ...ofBlock }]),
+        JSON.stringify([{ ...aTrade({ offer_id: 100 + n, [column]: wrong }), ...ofBlock }]),
+      ]);
+    }
+    const found = new Differences();
+    await verify(admin, found);
+    for (const table of ["dex_trade", "dex_offer"]) {
+      const rows = found.shown.filter(({ row, kept }) => row.startsWith(table) && kept === wrong);
+      expect(new Set(rows.map(({ row }) => row)).size).toBe(Math.min(count, 100));
+    }
+    expect(found.total).toBe(2 * count);
+  },
+);
 
 it("reports a wrong last price that the kept figures would give again", async () => {
   await using admin = await openClient(database.url);
