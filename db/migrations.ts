@@ -14,6 +14,7 @@ import {
 import { connect, type Client, type Database } from "./connect.ts";
 import { retryLocks } from "./lock-retry.ts";
 import { logTo } from "./migrate-settings.ts";
+import { refuseUnfit } from "./unfit-database.ts";
 
 /** SQLSTATEs of a database without migrations: undefined table or schema, no privilege. */
 const NEVER_MIGRATED = ["42P01", "3F000", "42501"];
@@ -148,7 +149,7 @@ const TOO_LONG = ["55P03", "57014"];
 /**
  * Rehearses the pending migrations in a transaction that is rolled back: objects that a site has added to the schema can make
  * one fail. Throws `CannotMigrate` if a pending migration of this folder fails, and `BeforeBaseline` if the database
- * predates the baseline. Does not rehearse on an empty database, nor anything from the first migration on
+ * predates the baseline; refuses an unfit database. Does not rehearse on an empty database, nor anything from the first migration on
  * that runs outside a transaction.
  */
 async function rehearseMigrations(url: string, folder: string): Promise<void> {
@@ -158,6 +159,7 @@ async function rehearseMigrations(url: string, folder: string): Promise<void> {
   const recorded = await recordedMigrations(client);
   await refuseBeforeBaseline(recorded, folder);
   const applied = new Set(recorded.map(({ filename }) => filename));
+  await refuseUnfit(client, applied.size === 0);
   if (applied.size === 0) return;
   await client.query("begin");
   for (const { file, recordedAs, body } of await committedMigrations(folder)) {

@@ -232,9 +232,10 @@ async function readPublications(db: Database, schemas: string[]): Promise<Findin
 
 const SETTINGS = new URL("./settings.sql", import.meta.url);
 
-/** The locale of the database, and how long other sessions may hold back the cleaning of rows. */
+/** The encoding and the locale of the database, and how long other sessions may hold back the cleaning of rows. */
 export async function readSettings(db: Database): Promise<Findings> {
   const { rows } = await db.query<{
+    encoding: string;
     capitalOfI: string;
     isOtherAlphabet: boolean;
     maxPrepared: number;
@@ -242,8 +243,28 @@ export async function readSettings(db: Database): Promise<Findings> {
   }>(await readFile(SETTINGS, "utf8"));
   const [found] = rows;
   if (found === undefined) throw new Error("pg_database does not have the current database");
-  const { capitalOfI, isOtherAlphabet, maxPrepared, unlimitedLogins } = found;
+  const { encoding, capitalOfI, isOtherAlphabet, maxPrepared, unlimitedLogins } = found;
+  const findings: Finding[] = [];
+  if (encoding !== "UTF8") {
+    findings.push({
+      check: "settings",
+      object: "encoding of the database",
+      problem: `it is ${encoding}, which cannot hold every symbol`,
+      remedy:
+        "Create a database by `create database … encoding 'UTF8' template template0`, and restore the history into it.",
+    });
+  }
+  if (isOtherAlphabet) {
+    findings.push({
+      check: "settings",
+      object: "locale of the database",
+      problem: `it writes i in capitals as ${capitalOfI}, so symbols are not found in any letter case`,
+      remedy:
+        "Create a database with another locale, such as C.UTF-8, and restore the history into it.",
+    });
+  }
   return {
+    findings,
     notes: [
       ...(unlimitedLogins.length > 0
         ? [
@@ -258,16 +279,5 @@ export async function readSettings(db: Database): Promise<Findings> {
           ]
         : []),
     ],
-    findings: isOtherAlphabet
-      ? [
-          {
-            check: "settings",
-            object: "locale of the database",
-            problem: `it writes i in capitals as ${capitalOfI}, so symbols are not found in any letter case`,
-            remedy:
-              "Create a database with another locale, such as C.UTF-8, and restore the history into it.",
-          },
-        ]
-      : [],
   };
 }

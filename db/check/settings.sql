@@ -1,5 +1,6 @@
 -- The settings of the database and of its logins that its writers and readers depend on.
 select
+  pg_encoding_to_char(database.encoding)::text as encoding,
   upper('i') as "capitalOfI",
   upper('i') <> 'I' or lower('I') <> 'i' as "isOtherAlphabet",
   current_setting('max_prepared_transactions')::integer as "maxPrepared",

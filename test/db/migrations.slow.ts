@@ -87,6 +87,45 @@ it("refuses a database in which i has another capital, and db:check finds it", a
   expect((await readSettings(admin)).findings).toEqual([]);
 });
 
+it.each(["SQL_ASCII", "LATIN1"])(
+  "refuses a database with the encoding %s, and db:check finds it",
+  async (encoding) => {
+    const { rows } = await admin.query<{ name: string }>(
+      "select current_database() || '_encoded' as name",
+    );
+    const { name } = rows[0]!;
+    await admin.query(
+      `create database ${name} template template0 encoding '${encoding}' locale 'C'`,
+    );
+    const url = urlForDatabase(database.url, name);
+    try {
+      await makeRoles(url);
+      await expect(applyMigrations(url)).rejects.toThrow(
+        `The encoding of this database is ${encoding}, which cannot hold every symbol: create the database with UTF8, ` +
+          "by `create database … encoding 'UTF8' template template0`",
+      );
+      await using encoded = await openClient(url);
+      const { findings } = await readSettings(encoded);
+      expect(findings).toMatchObject([{ check: "settings", object: "encoding of the database" }]);
+    } finally {
+      await admin.query(`drop database ${name} with (force)`);
+    }
+  },
+);
+
+it("names dex_owner and db:roles where the roles have no rights on the database", async () => {
+  await using bare = await makeDatabase({ migrated: false });
+  const { ended } = runFile("db/commands/migrate.ts", { DATABASE_OWNER_URL: bare.url }, [
+    "migrate",
+  ]);
+  const name = new URL(bare.url).pathname.slice(1);
+  expect(await ended).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `dex_owner may not create schemas in ${name}, or tables in its schema public: run \`npm run db:roles\`\n`,
+  });
+});
+
 it("waits for another process that is migrating", async () => {
   const migrate = () =>
     runFile("db/commands/migrate.ts", { DATABASE_OWNER_URL: database.url }, ["migrate"]).ended;
