@@ -6,6 +6,8 @@ import { NoBlock } from "./until-sure.ts";
 
 export class Headers {
   readonly #requests: Requests;
+  /** Whether the chain has ever named a final block. */
+  namesFinalized = false;
 
   constructor(requests: Requests) {
     this.#requests = requests;
@@ -16,10 +18,12 @@ export class Headers {
     return existing(await this.#header("latest"), "latest");
   }
 
-  /** The last block that the chain takes for final; undefined where it names none. */
+  /** The last block that the chain takes for final; undefined where the node names none. */
   async finalized(): Promise<Header | undefined> {
     try {
-      return await this.#header("finalized");
+      const header = await this.#header("finalized");
+      this.namesFinalized ||= header !== undefined;
+      return header;
     } catch (error) {
       if (error instanceof Refused) return undefined;
       throw error;

@@ -1,6 +1,7 @@
 // The head of the chain by its nodes, how much of the chain is final, and how often to ask.
 import type { Header } from "./node-answers.ts";
 import type { Reading } from "./chain-reading.ts";
+import { Unavailable } from "./requests.ts";
 
 /** The finality of a chain that names no finalized block. */
 export const DEFAULT_FINALITY = 64;
@@ -11,9 +12,9 @@ const MAX_IDLE_POLLS = 10;
 
 export class ChainHead {
   readonly #reading: Reading;
-  /** The highest block that a node has named. */
+  /** The highest block that a node has named, and has. */
   latest: Header;
-  /** What a node has answered last, which may be lower. */
+  /** What a node has answered last, which may be lower, or not be there. */
   answered: Header;
   /** The highest block that was ever called final. */
   final = -1;
@@ -27,7 +28,13 @@ export class ChainHead {
   }
 
   static async find(reading: Reading): Promise<ChainHead> {
-    const head = new ChainHead(reading, await reading.source.latest());
+    const { requests, source } = reading;
+    const latest = await source.latest();
+    if ((await source.headerAt(latest.number)) === undefined) {
+      requests.askElsewhere();
+      throw new Unavailable(`the node does not have block ${latest.number}, which it named`);
+    }
+    const head = new ChainHead(reading, latest);
     await head.#moved();
     return head;
   }
@@ -38,40 +45,56 @@ export class ChainHead {
     const before = this.latest;
     const latest = await source.latest();
     this.answered = latest;
+    const isHigher = latest.number > before.number && (await this.#isThere(latest));
     // A node may be behind where another is not.
-    this.#idlePolls = latest.number > before.number ? 0 : this.#idlePolls + 1;
+    this.#idlePolls = isHigher ? 0 : this.#idlePolls + 1;
     if (this.#idlePolls > MAX_IDLE_POLLS) {
       this.#idlePolls = 0;
       requests.askElsewhere();
     }
-    // Of another node, or late: what is known already stays so.
-    if (latest.number < before.number) return;
+    // Of another node, or late, or a wrong number: what is known already stays so.
+    if (!isHigher && latest.number !== before.number) return;
     this.latest = latest;
-    if (latest.number > before.number) {
+    if (isHigher) {
       const spacing = (latest.time - before.time) / (latest.number - before.number);
       this.pollMs = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, spacing * 125));
     }
     if (before.hash !== latest.hash) await this.#moved();
   }
 
+  /** A number that was once said is no height of the chain, from which the depth of what is final counts. */
+  async #isThere({ number, parent }: Header): Promise<boolean> {
+    if (parent === this.latest.hash && number === this.latest.number + 1) return true;
+    return (await this.#reading.source.headerAt(number)) !== undefined;
+  }
+
   async #moved(): Promise<void> {
-    const { finality, source, onEvent } = this.#reading;
+    const { finality, onEvent } = this.#reading;
     const { number, time } = this.latest;
     onEvent?.({ event: "known", known: number, knownTime: time });
     const byDepth = number - (finality ?? DEFAULT_FINALITY);
-    const finalized = finality === undefined ? await source.finalized() : undefined;
-    const final = Math.min(finalized?.number ?? byDepth, number);
-    if (final <= this.final) return;
-    this.final = Math.max(this.final, final > byDepth ? await this.#agreed(final, byDepth) : final);
+    const final = finality === undefined ? await this.#finalized(byDepth) : byDepth;
+    this.final = Math.max(this.final, Math.min(final, number));
   }
 
-  /** A second answer, of another node where there is one, must say it too: what is final once stays so. */
-  async #agreed(final: number, byDepth: number): Promise<number> {
+  /**
+   * What the chain calls final, as far as two answers, of two nodes where there are two, say so: what is final once stays so.
+   * The depth bounds it where one node is behind, and stands in for it where the chain has never named any.
+   */
+  async #finalized(byDepth: number): Promise<number> {
     const { requests, source } = this.#reading;
+    const first = await source.finalized();
+    if (first !== undefined && first.number <= this.final) return this.final;
     const { current } = requests;
     requests.askElsewhere();
-    const again = await source.finalized();
+    const second = await source.finalized();
     while (requests.current !== current) requests.askElsewhere();
-    return Math.max(byDepth, Math.min(final, again?.number ?? byDepth));
+    if (first === undefined && !source.namesFinalized) return byDepth;
+    const lower = Math.min(byDepth, first?.number ?? byDepth);
+    if (first !== undefined && second !== undefined && second.number >= lower) {
+      return Math.min(first.number, second.number);
+    }
+    const again = first === undefined ? second : await source.finalized();
+    return again === undefined ? this.final : Math.min(lower, again.number);
   }
 }

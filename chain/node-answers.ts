@@ -5,7 +5,8 @@ import type { ChainLog } from "./exchange-facts.ts";
 const quantity = z
   .string()
   .regex(/^0x[0-9a-fA-F]{1,16}$/)
-  .transform(Number);
+  .transform(Number)
+  .refine(Number.isSafeInteger, "is too large");
 const hash = z
   .string()
   .regex(/^0x[0-9a-fA-F]{64}$/)

@@ -110,7 +110,8 @@ class Session {
     if (number < next - 1 || last === undefined) {
       return `The node is at block ${number}, before block ${next}, which is to be written`;
     }
-    if (number >= next || hash === last.hash) return undefined;
+    if (number >= next) return `The node does not have block ${number}, which it named`;
+    if (hash === last.hash) return undefined;
     return `The node has ${hash} as block ${number}, and the database ${last.hash}; neither branch is longer`;
   }
 
