@@ -1,5 +1,6 @@
 // Asks tokens for symbol, name and decimals. All that a token says is a stranger's text.
-import { decodeAbiParameters, numberToHex, toFunctionSelector, type Hex } from "viem";
+import { decodeAbiParameters, toFunctionSelector, type Hex } from "viem";
+import { named, type StateBlock } from "./contract-state.ts";
 import { Refused, Unavailable, type Requests } from "./requests.ts";
 
 /** What a token says of itself. */
@@ -32,16 +33,15 @@ const REVERTED = 3;
 const ROUNDS = 4;
 
 /**
- * Asks tokens as of a block of which the nodes have the state. Throws `Unavailable` where they have not. A wrong answer
+ * Asks tokens in a block of which the nodes have the state. Throws `Unavailable` where they have not. A wrong answer
  * would make every row of the token wrong, so that one is believed when it came twice on end, the second time from another
  * node where there is one. That a token fails, so that its rows are left out, is believed when its first two answers say so.
  */
 export async function readTokens(
   requests: Requests,
   addresses: readonly string[],
-  block: number,
+  block: StateBlock,
 ): Promise<Map<string, TokenFacts>> {
-  const at = numberToHex(block);
   const calls = addresses.flatMap((to) =>
     CALLS.map(({ name, data }): TokenCall => {
       return { name, request: { to, data, gas: GAS }, answers: [] };
@@ -50,7 +50,7 @@ export async function readTokens(
   for (let round = 0; round < ROUNDS; round += 1) {
     if (round > 0) requests.askElsewhere();
     const open = calls.filter((one) => !isSettled(one));
-    const answers = await Promise.all(open.map(({ request }) => call(requests, request, at)));
+    const answers = await Promise.all(open.map(({ request }) => call(requests, request, block)));
     for (const [n, one] of open.entries()) one.answers.push(answers[n]);
   }
   const disputed = calls.find((one) => !isSettled(one));
@@ -89,10 +89,10 @@ function isSettled({ answers }: TokenCall): boolean {
 async function call(
   requests: Requests,
   request: TokenCall["request"],
-  at: string,
+  block: StateBlock,
 ): Promise<Hex | undefined> {
   try {
-    return await requests.ask("eth_call", [request, at], (result) => {
+    return await requests.ask("eth_call", [request, named(block)], (result) => {
       if (typeof result === "string" && /^0x([0-9a-fA-F]{2})*$/.test(result)) return result as Hex;
       throw new Error("the answer is not bytes");
     });

@@ -65,7 +65,7 @@ export async function* verifyRange(
   }
   for await (const read of readRanges(source, { from, to })) {
     const range = lacksContracts ? { ...read, found: [] } : read;
-    await registry.learn(range.facts, latest);
+    await registry.learn(range.facts, { number: latest, hash: null });
     for (const { text } of await differencesOf(client, range, registry)) yield text;
   }
 }

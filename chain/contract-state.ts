@@ -12,7 +12,7 @@ export interface Contract {
 }
 
 /** The block whose state is read; without a hash whichever has the number. */
-type StateBlock = Pick<Recorded, "number" | "hash">;
+export type StateBlock = Pick<Recorded, "number" | "hash">;
 
 /** The state of the contract cannot be read now. */
 export class NotAudited extends Error {
@@ -158,5 +158,5 @@ export async function askForGood<T extends string | number>(
 }
 
 /** By its hash, so that it is of the branch that is meant (EIP-1898). */
-const named = ({ number, hash }: StateBlock): string | { blockHash: string } =>
+export const named = ({ number, hash }: StateBlock): string | { blockHash: string } =>
   hash === null ? numberToHex(number) : { blockHash: hash };

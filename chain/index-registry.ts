@@ -7,6 +7,7 @@ import { EXIT, Halt } from "./halt.ts";
 import type { ListedMarkets } from "./token-list.ts";
 import { Unavailable, type Requests } from "./requests.ts";
 import { readTokens, type TokenFacts } from "./ask-tokens.ts";
+import type { StateBlock } from "./contract-state.ts";
 import { areExact, leftOutLine, LeftOutTokens } from "./left-out-tokens.ts";
 
 export interface RegistryOptions {
@@ -68,10 +69,10 @@ export class Registry {
   }
 
   /**
-   * Asks for the tokens of these facts that have no row yet, as of a block whose state the node has. With the first row it is
+   * Asks for the tokens of these facts that have no row yet, in a block whose state the node has. With the first row it is
    * settled whether all of them are left out, so that an earlier answer must not say it, which another process may not have.
    */
-  async learn(facts: readonly BlockFact[], block: number): Promise<void> {
+  async learn(facts: readonly BlockFact[], block: StateBlock): Promise<void> {
     const gems = facts.flatMap(gemsOf);
     const open = gems.filter((one) => !this.#registered.has(one) && !this.#leftOut.has(one));
     await this.#ask(open, block);
@@ -79,12 +80,12 @@ export class Registry {
   }
 
   /** Asks for those that are not known, whether or not they have rows. */
-  learnTokens(tokens: readonly string[], block: number): Promise<void> {
+  learnTokens(tokens: readonly string[], block: StateBlock): Promise<void> {
     const unknown = tokens.filter((address) => !this.#tokens.has(address));
     return this.#ask(unknown, block);
   }
 
-  async #ask(addresses: readonly string[], block: number): Promise<void> {
+  async #ask(addresses: readonly string[], block: StateBlock): Promise<void> {
     if (addresses.length === 0) return;
     const { requests } = this.#options;
     for (const [address, token] of await readTokens(requests, [...new Set(addresses)], block)) {
@@ -116,7 +117,7 @@ export class Registry {
   }
 
   /** Asks the tokens of markets that are not in the list: an earlier list may have named them. */
-  async learnUnlisted(block: number): Promise<void> {
+  async learnUnlisted(block: StateBlock): Promise<void> {
     const tokens = new Set([...this.#markets].flatMap((key) => key.split(",")));
     const unlisted = [...tokens].filter((address) => this.#listed?.has(address) === false);
     this.#unlisted = await readTokens(this.#options.requests, unlisted, block);

@@ -98,7 +98,7 @@ class PoolAudit implements AuditSubject<string> {
       if (one.factory !== null && one.block > auditedTo && !venues.has(venue)) unchanged.push(one);
     }
     // What the logs leave out of a new pool may be all that it has.
-    await this.#reading.registry.learnTokens(unchanged.flatMap(tokensOf), block.number);
+    await this.#reading.registry.learnTokens(unchanged.flatMap(tokensOf), block);
     return [...venues, ...unchanged.map(({ address }) => checksumAddress(address))];
   }
 

@@ -157,7 +157,7 @@ class Session {
     if (to - from + 1 < min || !(await this.#isOn(last))) return;
     const before = from === 0 ? undefined : await lastBlock(recording.client, from - 1);
     for await (const range of readRanges(source, { from, to, before })) {
-      await registry.learn(range.facts, this.#head.latest.number);
+      await registry.learn(range.facts, this.#head.latest);
       const [found] = [
         ...(await differencesOf(recording.client, range, registry)),
         ...this.#markets.differences(range),
@@ -185,7 +185,7 @@ class Session {
       this.#shared.signal.throwIfAborted();
       const range = { ...read, facts: await this.#updated(read.facts) };
       await checks.check(this.#recording, range.facts);
-      await registry.learn(range.facts, this.#head.latest.number);
+      await registry.learn(range.facts, this.#head.latest);
       const written = await this.#recording.writeRange(range, () => {
         staged.resolve(undefined);
       });
@@ -207,7 +207,7 @@ class Session {
     const facts = blocks.flatMap((block) => block.facts);
     const { registry } = this.#shared;
     if (takeBackTo !== undefined) registry.forgetAbove(takeBackTo);
-    await registry.learn(facts, header.number);
+    await registry.learn(facts, header);
     const written = await this.#recording.writeBlocks(blocks, takeBackTo);
     if (takeBackTo === undefined) this.#shared.checks.written(header);
     else this.#markets.forgetAbove(takeBackTo);

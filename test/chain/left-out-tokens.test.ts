@@ -213,6 +213,21 @@ it.each([
   expect(await rows()).toEqual([1]);
 });
 
+it("asks a new token in the block of its first row, and not in another one of that number", async () => {
+  adds([], [], ...empty(10));
+  await (await start()).wrote(11);
+  // By the number, the node answers from a block in which the token was not made.
+  node.lie = (call, truth) => {
+    const isByNumber = call.method === "eth_call" && typeof call.params[1] === "string";
+    return isByNumber ? daiSays("0x")(call, truth) : truth;
+  };
+  adds([{ do: "make" }], ...empty(5));
+  await indexing!.wrote(17);
+  node.lie = undefined;
+  expect(await rows()).toEqual([12]);
+  expect(said(indexing!)).toEqual([]);
+});
+
 it("does not believe one of two nodes, however often it says that a token has no decimals", async () => {
   const other = await startInventedNode([], 0);
   try {
