@@ -1,5 +1,6 @@
 // Asks tokens for symbol, name and decimals. All that a token says is a stranger's text.
 import { decodeAbiParameters, toFunctionSelector, type Hex } from "viem";
+import { isContractFailure, isOutOfGas } from "./call-failures.ts";
 import { named, type StateBlock } from "./contract-state.ts";
 import { Refused, Unavailable, type Requests } from "./requests.ts";
 
@@ -21,12 +22,19 @@ const CALLS = ["symbol()", "name()", "decimals()"].map((name) => ({
 const LONGEST_SYMBOL = 100;
 const LONGEST_NAME = 1000;
 
+/** A longer answer, in hexadecimal digits, has none that can be shown: such tokens would fill the memory. */
+const LONGEST_ANSWER = 2 * 8192;
+
+/** Calls at once: a contract may return 700 kB to each. */
+const AT_ONCE = 48;
+
+/** A node that has no more room in its answer to a batch. */
+const TOO_LARGE = /response (is |size )?too large|answer is too large/i;
+
 /** More gas than any honest token needs. */
 const GAS = "0xf4240";
 
-/** A call that the token itself has failed, as nodes say it: with so little gas, one that takes too long is the node's own failure. */
-const FAILED =
-  /revert|out of gas|gas required|invalid opcode|bad instruction|stack (under|over)flow|bad jump|exception|exceeds allowance/i;
+/** The code of a revert, whatever the text. */
 const REVERTED = 3;
 
 /** How often a call is made for two equal answers, one after the other. */
@@ -50,8 +58,9 @@ export async function readTokens(
   for (let round = 0; round < ROUNDS; round += 1) {
     if (round > 0) requests.askElsewhere();
     const open = calls.filter((one) => !isSettled(one));
-    const answers = await Promise.all(open.map(({ request }) => call(requests, request, block)));
-    for (const [n, one] of open.entries()) one.answers.push(answers[n]);
+    for (let from = 0; from < open.length; from += AT_ONCE) {
+      await askOnce(requests, open.slice(from, from + AT_ONCE), block);
+    }
   }
   const disputed = calls.find((one) => !isSettled(one));
   if (disputed !== undefined) {
@@ -72,6 +81,25 @@ export async function readTokens(
   );
 }
 
+/** Makes these calls at once, and those again one by one that did not fit into the answer. */
+async function askOnce(
+  requests: Requests,
+  calls: readonly TokenCall[],
+  block: StateBlock,
+): Promise<void> {
+  const answers = await Promise.all(calls.map(({ request }) => call(requests, request, block)));
+  for (const [n, { request, answers: had }] of calls.entries()) {
+    const answer = answers[n];
+    const again = answer === NO_ROOM ? await call(requests, request, block) : answer;
+    had.push(again === NO_ROOM ? NOTHING : again);
+  }
+}
+
+const NO_ROOM = Symbol("no room");
+
+/** The answer of a contract that returns nothing. */
+const NOTHING: Hex = "0x";
+
 /** A call, and what came of it each time; undefined where the token fails. */
 interface TokenCall {
   name: string;
@@ -90,15 +118,18 @@ async function call(
   requests: Requests,
   request: TokenCall["request"],
   block: StateBlock,
-): Promise<Hex | undefined> {
+): Promise<Hex | undefined | typeof NO_ROOM> {
   try {
     return await requests.ask("eth_call", [request, named(block)], (result) => {
+      if (typeof result === "string" && result.length > LONGEST_ANSWER) return NOTHING;
       if (typeof result === "string" && /^0x([0-9a-fA-F]{2})*$/.test(result)) return result as Hex;
       throw new Error("the answer is not bytes");
     });
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    if (error.code === REVERTED || FAILED.test(error.message)) return undefined;
+    const { code, reason } = error;
+    if (code === REVERTED || isContractFailure(reason) || isOutOfGas(reason)) return undefined;
+    if (TOO_LARGE.test(reason)) return NO_ROOM;
     throw new Unavailable(`token ${request.to}: ${error.message}`);
   }
 }

@@ -1,5 +1,6 @@
 // Asks the exchange's contract for its own state: whether it has code, its last offer, and what is left of one.
 import { numberToHex } from "viem";
+import { isContractFailure } from "./call-failures.ts";
 import type { ContractCall, Decoder } from "./exchange-facts.ts";
 import { EXIT, Halt } from "./halt.ts";
 import { Refused, Unavailable, type Requests } from "./requests.ts";
@@ -95,10 +96,6 @@ async function hasCode({ requests, exchange }: Contract, block: StateBlock): Pro
   return (await ask()) !== "0x";
 }
 
-const REVERTED = 3;
-/** A call that the contract itself has failed, as nodes say it. */
-const REVERT = /revert|invalid opcode|bad instruction|bad jump|stack underflow/i;
-
 /** Undefined where the contract reverts or returns nothing. Throws `NotAudited` for any other refusal. */
 export async function readState<T>(
   { requests, exchange }: Contract,
@@ -114,7 +111,7 @@ export async function readState<T>(
     });
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    if (error.code === REVERTED || REVERT.test(error.message)) return undefined;
+    if (isContractFailure(error.reason)) return undefined;
     throw new NotAudited(error.message);
   }
 }

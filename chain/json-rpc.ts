@@ -2,11 +2,15 @@
 import { HttpRequestError, ResponseBodyTooLargeError, RpcRequestError } from "viem";
 import { getHttpRpcClient } from "viem/utils";
 import { fetchBounded } from "./bounded-answers.ts";
+import { isContractFailure } from "./call-failures.ts";
 
 /** The most requests in a batch. */
 const MAX_BATCH = 50;
 /** The size of an answer, in bytes: all logs of a large block. */
 const MAX_ANSWER_BYTES = 32_000_000;
+
+/** Of Nethermind: how the call has failed stands in the data. */
+const FAILED_CALL = -32015;
 
 /** The JSON-RPC error of an answer. */
 export class RpcError extends Error {
@@ -15,8 +19,9 @@ export class RpcError extends Error {
 
   /** By the specification an object with code and message. Nodes also send plain text, or something else. */
   constructor(error: unknown) {
-    const { code, message } = error as { code?: unknown; message?: unknown };
-    const text = [message, error].find((one) => typeof one === "string");
+    const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown };
+    const texts = code === FAILED_CALL ? [data, message] : [message, error];
+    const text = texts.find((one) => typeof one === "string");
     super(text ?? JSON.stringify(error));
     this.code = typeof code === "number" ? code : undefined;
   }
@@ -121,6 +126,8 @@ const OVER_LIMIT =
 /** Whether a node's error says that too many requests were made lately. */
 export function isOverLimit(error: RpcError | RpcRequestError): boolean {
   const reason = error instanceof RpcError ? error.message : error.details;
+  // A contract gives any reason that it likes.
+  if (isContractFailure(reason.slice(0, LONGEST_TEXT))) return false;
   return error.code === 429 || OVER_LIMIT.test(reason.slice(0, LONGEST_TEXT));
 }
 

@@ -23,10 +23,13 @@ export type Outcome = "ok" | "refused" | "limited" | "failed";
 /** The node has answered with a JSON-RPC error: another time it would say the same. */
 export class Refused extends Error {
   override readonly name = "Refused";
+  /** In the node's words. */
+  readonly reason: string;
   readonly code: number | undefined;
 
-  constructor(method: string, message: string, code?: number) {
-    super(`${method}: ${message}`);
+  constructor(method: string, reason: string, code?: number) {
+    super(`${method}: ${reason}`);
+    this.reason = reason;
     this.code = code;
   }
 }
