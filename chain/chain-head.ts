@@ -27,6 +27,11 @@ export class ChainHead {
     this.answered = latest;
   }
 
+  /** Without its hash, which one node alone has named: with a wrong one no state could be read. */
+  get state(): { number: number; hash: null } {
+    return { number: this.latest.number, hash: null };
+  }
+
   static async find(reading: Reading): Promise<ChainHead> {
     const { requests, source } = reading;
     const latest = await source.latest();

@@ -35,13 +35,13 @@ export class MarketRegistration {
     const { markets = [], fromBlock, registry, source, tokenList, requests } = this.#reading;
     if (tokenList !== undefined) {
       registry.useList(new ListedMarkets(tokenList, requests.chainId ?? 0));
-      await registry.learnUnlisted(this.#head.latest);
+      await registry.learnUnlisted(this.#head.state);
       await this.#recording.correctMarkets(markets);
     }
     const given = markets.map(({ baseGem, quoteGem, active }) =>
       marketFact(baseGem, quoteGem, active),
     );
-    await registry.learn(given, this.#head.latest);
+    await registry.learn(given, this.#head.state);
     for (const market of markets) registry.checkSymbols(market);
     await this.#recording.registerMarkets(given);
     if (last === undefined) return;
@@ -78,7 +78,7 @@ export class MarketRegistration {
     const settled = Math.max(this.#head.final, last.number - MARKET_DEPTH);
     const due = this.#pending.filter(({ block }) => block <= settled);
     if (due.length === 0) return;
-    await this.#reading.registry.learn(due, this.#head.latest);
+    await this.#reading.registry.learn(due, this.#head.state);
     await this.#recording.registerMarkets(due);
     this.#pending = this.#pending.filter(({ block }) => block > settled);
   }

@@ -157,7 +157,7 @@ class Session {
     if (to - from + 1 < min || !(await this.#isOn(last))) return;
     const before = from === 0 ? undefined : await lastBlock(recording.client, from - 1);
     for await (const range of readRanges(source, { from, to, before })) {
-      await registry.learn(range.facts, this.#head.latest);
+      await registry.learn(range.facts, this.#head.state);
       const [found] = [
         ...(await differencesOf(recording.client, range, registry)),
         ...this.#markets.differences(range),
@@ -185,7 +185,7 @@ class Session {
       this.#shared.signal.throwIfAborted();
       const range = { ...read, facts: await this.#updated(read.facts) };
       await checks.check(this.#recording, range.facts);
-      await registry.learn(range.facts, this.#head.latest);
+      await registry.learn(range.facts, this.#head.state);
       const written = await this.#recording.writeRange(range, () => {
         staged.resolve(undefined);
       });
