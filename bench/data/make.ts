@@ -1,6 +1,8 @@
 // Creates a database with a given number of trades, and keeps it.
+import { BeforeBaseline } from "../../db/committed.ts";
 import { connect, urlForDatabase, type Client } from "../../db/connect.ts";
 import { loadRows, type OfferRow, type TradeRow } from "../../db/load/write-rows.ts";
+import { applyMigrations } from "../../db/migrations.ts";
 import { log, whole } from "../harness.ts";
 import { Exchange, FULL, type Block, type Labels } from "./constant-exchange.ts";
 import { register } from "./fill.ts";
@@ -17,7 +19,7 @@ export async function makeData(server: BenchServer, trades: number): Promise<str
     const { rowCount } = await admin.query("select from pg_database where datname = $1", [name]);
     return rowCount === 1;
   });
-  if (isMade) return url;
+  if (isMade && (await isMigrated(url))) return url;
   log(`Loading ${whole(trades)} trades`);
   // An interrupted run leaves this name, and the next one begins again.
   const unfinished = `${name}_unfinished`;
@@ -31,9 +33,23 @@ export async function makeData(server: BenchServer, trades: number): Promise<str
   }
   const owner = await connect(database, { role: "dex_owner" });
   await owner.query("vacuum (analyze)").finally(() => owner.end());
-  await withAdmin(server, (admin) => admin.query(`alter database ${unfinished} rename to ${name}`));
+  await withAdmin(server, async (admin) => {
+    await admin.query(`drop database if exists ${name} with (force)`);
+    await admin.query(`alter database ${unfinished} rename to ${name}`);
+  });
   log(`  ${((performance.now() - began) / 1000).toFixed(0)} s`);
   return url;
+}
+
+/** Applies later migrations. Resolves to false where the data are of an older baseline. */
+async function isMigrated(url: string): Promise<boolean> {
+  try {
+    await applyMigrations(url);
+    return true;
+  } catch (error) {
+    if (!(error instanceof BeforeBaseline)) throw error;
+    return false;
+  }
 }
 
 /** Loads full blocks of an exchange, whose offers live so many blocks. Resolves to the exchange after them. */
