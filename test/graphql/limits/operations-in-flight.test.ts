@@ -709,10 +709,13 @@ describe("the service", () => {
     async (_by, given, turns) => {
       await start({});
       const readWhole = jest.spyOn(OperationsInFlight.prototype, "readWhole");
-      const { errors } = await ask(app, `{ allDexTrades(first: 1, ${given}) { nodes { id } } }`);
-      expect(errors).toBeUndefined();
-      expect(readWhole).toHaveBeenCalledTimes(turns);
-      readWhole.mockRestore();
+      try {
+        const { errors } = await ask(app, `{ allDexTrades(first: 1, ${given}) { nodes { id } } }`);
+        expect(errors).toBeUndefined();
+        expect(readWhole).toHaveBeenCalledTimes(turns);
+      } finally {
+        readWhole.mockRestore();
+      }
     },
   );
 
