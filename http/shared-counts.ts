@@ -10,6 +10,8 @@ const PREFIX = "dex-market-data:requests:";
 const ANSWER_MS = 2000;
 const RETRY_MS = 1000;
 
+const CLOSED = "the connection is closed";
+
 /** While more counts than these wait for an answer, no other is sent: nothing may pile up. */
 const MAX_WAITING = 10_000;
 
@@ -35,13 +37,18 @@ export function openSharedCounts({ url, windowMs, log }: SharedCountsOptions): S
       redis.call(command, ...args) as Promise<number | string | (number | string)[]>,
   });
   let state: "unknown" | "counting" | "lost" = "unknown";
+  /** The last reason that was logged. */
+  let logged = "";
   let waiting = 0;
   let retry: NodeJS.Timeout | undefined;
   let isClosed = false;
 
+  /** A closed connection may have another reason, by which the next one fails. */
   function lose(error: unknown): void {
-    if (state !== "lost" && !isClosed) {
-      const reason = reasonOf(error).replace(/\.$/, "");
+    const reason = reasonOf(error).replace(/\.$/, "");
+    const isKnown = state === "lost" && (reason === logged || reason === CLOSED);
+    if (!isKnown && !isClosed) {
+      logged = reason;
       log.warn(
         `RATE_LIMIT_REDIS_URL does not count: ${reason}. Until it does, this process counts requests for itself.`,
       );
@@ -53,6 +60,9 @@ export function openSharedCounts({ url, windowMs, log }: SharedCountsOptions): S
   async function begin(): Promise<void> {
     clearTimeout(retry);
     try {
+      // Where Redis has no such database the client goes on with the first one, which may be another service's.
+      const { db = 0 } = redis.options;
+      if (db > 0) await redis.select(db);
       await store.init({ windowMs } as Options);
       await store.increment("any");
     } catch (error) {
@@ -67,7 +77,7 @@ export function openSharedCounts({ url, windowMs, log }: SharedCountsOptions): S
 
   redis.on("ready", () => void begin());
   redis.on("error", lose);
-  redis.on("close", () => lose("the connection is closed"));
+  redis.on("close", () => lose(CLOSED));
 
   return {
     async increment(client): Promise<ClientRateLimitInfo | undefined> {

@@ -89,7 +89,7 @@ const oneClient = {
   RATE_LIMIT: integer(6000, 0, 1_000_000_000, { of: "requests a minute", zero: "no limit" }),
   RATE_LIMIT_REDIS_URL: z
     .string()
-    .refine((text) => /^rediss?:$/.test(URL.parse(text)?.protocol ?? ""))
+    .refine((text) => /^rediss?:\/\/[^/?#]+(\/\d*)?$/i.test(text) && URL.canParse(text))
     .optional()
     .describe("a URL such as redis://user:password@host:6379/0, or rediss:// for TLS"),
   MAX_REQUESTS_PER_CLIENT: integer(200, 0, 1_000_000, { zero: "any number" }),

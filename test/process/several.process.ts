@@ -63,8 +63,8 @@ describeWithRedis("RATE_LIMIT_REDIS_URL", () => {
 
   const COUNTS = /RATE_LIMIT_REDIS_URL counts the requests/;
   const LOST = /RATE_LIMIT_REDIS_URL does not count: .*this process counts requests for itself/;
-  const limitedTo = (limit: number): Service =>
-    start({ RATE_LIMIT: String(limit), RATE_LIMIT_REDIS_URL: redis.url });
+  const limitedTo = (limit: number, url = redis.url): Service =>
+    start({ RATE_LIMIT: String(limit), RATE_LIMIT_REDIS_URL: url });
   const ask = async (service: Service): Promise<{ status: number; left: number }> => {
     const { status, headers } = await fetch(`${await service.url}/v1/prices/`);
     return { status, left: Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]) };
@@ -103,6 +103,26 @@ describeWithRedis("RATE_LIMIT_REDIS_URL", () => {
     await redis.start();
     await one.printed(COUNTS);
     expect((await ask(one)).status).toBe(429);
+  });
+
+  it("does not count in another database than the one that is named", async () => {
+    await redis.start();
+    const one = limitedTo(3, redis.url.replace(/0$/, "16"));
+    await one.printed(/does not count: ERR DB index is out of range/);
+    expect(await answeredBy(one)).toBe(3);
+    expect(await redis.ask((client) => client.keys("*"))).toEqual([]);
+    expect(one.output()).not.toMatch(COUNTS);
+  });
+
+  it("says that the password is another one, of which the closed connection says nothing", async () => {
+    await redis.start();
+    const one = limitedTo(3);
+    await one.printed(COUNTS);
+    await redis.ask(async (client) => {
+      await client.config("SET", "requirepass", "another");
+      await client.client("KILL", "TYPE", "normal");
+    });
+    await one.printed(/does not count: NOAUTH/);
   });
 
   it.each(["is killed", "is frozen", "refuses to write"])(

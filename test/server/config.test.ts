@@ -210,10 +210,20 @@ it("takes the bounds of a statement, and how often a client may ask", () => {
   });
 });
 
-it("refuses a Redis that is none, or has nothing to count for, and shows nothing of it", () => {
-  expect(complaints({ RATE_LIMIT_REDIS_URL: "http://:secret@redis.example" })).toEqual([
+it.each([
+  "http://:secret@redis.example",
+  "redis::secret@redis.example",
+  "redis://:secret@redis.example/market",
+  "redis://:secret@redis.example/-1",
+  "redis://:secret@redis.example/0/1",
+  "redis://:secret@redis.example/?db=market",
+])("refuses %s as a Redis, and shows nothing of it", (url) => {
+  expect(complaints({ RATE_LIMIT_REDIS_URL: url })).toEqual([
     "RATE_LIMIT_REDIS_URL: what was given is not a URL such as redis://user:password@host:6379/0, or rediss:// for TLS.",
   ]);
+});
+
+it("refuses a Redis that has nothing to count for", () => {
   expect(complaints({ RATE_LIMIT_REDIS_URL: "redis://redis.example", RATE_LIMIT: "0" })).toEqual([
     "RATE_LIMIT_REDIS_URL is given with RATE_LIMIT=0: give a limit to count for, or neither.",
   ]);
