@@ -166,6 +166,10 @@ it("PostgreSQL takes its settings", async () => {
 it("has the login of docs/deployment.md for PgBouncer, which a test of that page runs", () => {
   const [, statements] = /```sql\n([^]*?)```/.exec(textOf("docs/deployment.md")) ?? [];
   expect(textOf("deploy/login.sql")).toContain(statements);
+  const [, pooler = ""] = /\[pgbouncer\]\n([^]*?)```/.exec(textOf("docs/deployment.md")) ?? [];
+  const lines = pooler.trim().split("\n");
+  expect(lines).toContain("server_reset_query_always = 1");
+  expect(textOf("deploy/pgbouncer.ini").split("\n")).toEqual(expect.arrayContaining(lines));
 });
 
 it("has a script that a shell takes", async () => {
