@@ -43,7 +43,9 @@ try {
     values.check === undefined ? await run(values.dir ?? "") : await check(values.check);
 } catch (error) {
   const reason = signal.aborted ? "it was interrupted; the next one goes on" : errorText(error);
-  console.error(`export: ${reason}`);
+  // A write that fails, as on a full disk, does not name its file.
+  const isWrite = error instanceof Error && "syscall" in error && error.syscall === "write";
+  console.error(`export: ${isWrite ? `${values.dir}: ` : ""}${reason}`);
   process.exitCode = 1;
 }
 

@@ -76,7 +76,7 @@ function parseKey(words: readonly string[], refuse: (problem: string) => never):
   }
   if (!KEY.test(key) && !DIGEST.test(key)) {
     refuse(
-      "behind the name must be a key of 20 to 200 of A-Z a-z 0-9 . _ ~ + / - = or sha256: and the SHA-256 of one in hex digits",
+      "behind the name must be a key of 20 to 200 of A-Z a-z 0-9 . _ ~ + / - = or sha256: and the SHA-256 of one in lower-case hex digits",
     );
   }
   const digest = DIGEST.test(key) ? Buffer.from(key.slice("sha256:".length), "hex") : digestOf(key);
