@@ -14,6 +14,7 @@ import {
   priceIn,
   priceOf,
   spreadOf,
+  symbolOf,
   tableOf,
 } from "./shown-figures.ts";
 import { accountOf, transactionOf } from "./shown-addresses.ts";
@@ -54,7 +55,7 @@ function figuresOf({ base, quote, summary }: ShownMarket): [string, Html | strin
   const orDash = (value: string): Html | string => (hasChange(summary) ? numberOf(value) : "–");
   const { trades } = summary;
   const during = (value: string, symbol: string): Html | string =>
-    trades > 0 ? html`${numberOf(value)} <bdi>${symbol}</bdi>` : "–";
+    trades > 0 ? html`${numberOf(value)} ${symbolOf(symbol)}` : "–";
   return [
     ["Last", priceIn(summary, "last")],
     ["Last trade (UTC)", summary.lastTime === null ? "–" : momentOf(summary.lastTime)],
@@ -108,7 +109,7 @@ export function marketDocument(
   const side = (name: string, levels: BookRecord["bids"]): Html =>
     tableOf(
       name,
-      [`Price in ${quote}`, `Amount in ${base}`],
+      [html`Price in ${symbolOf(quote)}`, html`Amount in ${symbolOf(base)}`],
       levels.slice(0, LEVELS).map(
         ({ price, vol }) =>
           html`<tr>
@@ -149,8 +150,9 @@ export function marketDocument(
         ${tableOf(
           "Newest trades",
           [
-            ...["Time (UTC)", "Side of the taker", `Price in ${quote}`, `Amount in ${base}`],
-            ...[`Total in ${quote}`, "Maker", "Taker", "Transaction"],
+            ...["Time (UTC)", "Side of the taker", html`Price in ${symbolOf(quote)}`],
+            ...[html`Amount in ${symbolOf(base)}`, html`Total in ${symbolOf(quote)}`],
+            ...["Maker", "Taker", "Transaction"],
           ],
           trades.map((trade) => tradeRow(trade, detailsById.get(String(trade.id)), explorer)),
         )}

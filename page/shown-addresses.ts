@@ -1,6 +1,7 @@
 // Addresses and transactions in the documents of the server: short, with links and a button for browsers that run scripts.
 import type { Explorer } from "./document.ts";
 import { html, type Html } from "./html.ts";
+import { symbolOf } from "./shown-figures.ts";
 
 const short = (whole: string): string => `${whole.slice(0, 6)}…${whole.slice(-4)}`;
 
@@ -53,4 +54,4 @@ export const transactionOf = (whole: string, explorer: Explorer): Html =>
 
 /** A token by its symbol, else by its address. */
 export const tokenOf = (symbol: string | null, gem: string): Html =>
-  symbol === null ? html`<span title="${gem}">${short(gem)}</span>` : html`<bdi>${symbol}</bdi>`;
+  symbol === null ? html`<span title="${gem}">${short(gem)}</span>` : symbolOf(symbol);

@@ -6,7 +6,7 @@ import { html, type Html } from "./html.ts";
 
 export const tableOf = (
   caption: string,
-  headings: readonly string[],
+  headings: readonly (string | Html)[],
   rows: readonly Html[],
 ): Html =>
   html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0">
@@ -54,7 +54,7 @@ export const percentOf = (summary: SummaryRecord): Html | string =>
 
 /** Of the last 24 hours, in units of the quote. */
 export const volumeOf = ({ trades, quoteVol }: SummaryRecord, quote: string): Html | string =>
-  trades > 0 ? html`${numberOf(quoteVol, compact(quoteVol))} <bdi>${quote}</bdi>` : "–";
+  trades > 0 ? html`${numberOf(quoteVol, compact(quoteVol))} ${symbolOf(quote)}` : "–";
 
 /** Of the last 24 hours, with the market whose price makes the dollars. */
 export function dollarsOf(
@@ -63,12 +63,14 @@ export function dollarsOf(
 ): Html | string {
   if (volumeInUsd === null) return "–";
   const shown = numberOf(volumeInUsd, `$${compact(volumeInUsd)}`);
-  return through === null ? shown : html`<small>via <bdi>${through}</bdi></small> ${shown}`;
+  return through === null ? shown : html`<small>via ${symbolOf(through)}</small> ${shown}`;
 }
 
-/** A name with symbols of any direction of writing. */
+/** It can be written from right to left, and be cut where it is long. */
+export const symbolOf = (text: string): Html => html`<bdi title="${text}">${text}</bdi>`;
+
 export const nameOf = ({ base, quote }: { base: string; quote: string }): Html =>
-  html`<bdi>${base}</bdi>/<bdi>${quote}</bdi>`;
+  html`${symbolOf(base)}/${symbolOf(quote)}`;
 
 /** A link to the market. Browsers resolve a segment `.` or `..`, also if it is encoded: this market has no link. */
 export const linkTo = (pair: { base: string; quote: string }): Html => {

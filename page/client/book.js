@@ -1,6 +1,6 @@
 // The book: its sides with what is offered up to each level, as tables.
 import { compare, decimalOf, placeOf, placesIn, powerOf, unitsOf } from "./decimal.js";
-import { absent, amount, spreadOf } from "./figures.js";
+import { absent, amount, spreadOf, symbol } from "./figures.js";
 import { html } from "./html.js";
 
 const SHOWN_LEVELS = 15;
@@ -80,9 +80,9 @@ const sideTable = ({ caption, side, steps, base, quote, places }) => {
     </caption>
     <thead>
       <tr>
-        <th scope="col">Price <bdi>${quote}</bdi></th>
-        <th scope="col">Amount <bdi>${base}</bdi></th>
-        <th scope="col">Total <bdi>${base}</bdi></th>
+        <th scope="col">Price ${symbol(quote)}</th>
+        <th scope="col">Amount ${symbol(base)}</th>
+        <th scope="col">Total ${symbol(base)}</th>
       </tr>
     </thead>
     <tbody>
@@ -136,7 +136,7 @@ export function bookTables({ bids, asks, pair, summary, draw }) {
     draw();
   };
   return html`<p class="spread">
-      <span>Spread ${summary ? spreadOf(summary) : absent("none")} <bdi>${pair.quote}</bdi></span>
+      <span>Spread ${summary ? spreadOf(summary) : absent("none")} ${symbol(pair.quote)}</span>
       <label
         >Levels
         <select onChange=${choose}>

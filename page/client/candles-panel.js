@@ -1,7 +1,7 @@
 // The panel of the candles: the interval, the figures of the candle under the pointer, and the chart.
 import { chartButtons, chartChoice } from "./chart-choice.js";
 import { placesOf } from "./decimal.js";
-import { moment, name, unmarked } from "./figures.js";
+import { moment, name, symbol, unmarked } from "./figures.js";
 import { html } from "./html.js";
 import { INTERVALS } from "./market-copy.js";
 import { atBlock } from "./past.js";
@@ -69,9 +69,8 @@ export function candlesPanel({ copy, comparison, pair, choose, compare, readOlde
                   html`<span>${column} ${unmarked(shown[column], placesOf(shown[column]))}</span>`,
               ),
               html`<span
-                >volume ${unmarked(quoteVolume ? shown.quoteVol : shown.vol)} ${" "}<bdi
-                  >${quoteVolume ? pair.quote : pair.base}</bdi
-                ></span
+                >volume ${unmarked(quoteVolume ? shown.quoteVol : shown.vol)}
+                ${" "}${symbol(quoteVolume ? pair.quote : pair.base)}</span
               >`,
               compared &&
                 html`<span class="compared"

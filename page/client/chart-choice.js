@@ -1,6 +1,6 @@
 // How the reader wants the chart: kept in the address.
 import { addressComparing } from "./comparison.js";
-import { name as nameOf, segments } from "./figures.js";
+import { name as nameOf, segments, symbol } from "./figures.js";
 import { html } from "./html.js";
 import { MarketPicker } from "./market-picker.js";
 
@@ -60,10 +60,10 @@ const comparing = ({ pair, compared, compare }) =>
  */
 export function chartButtons({ draw, ...shown }) {
   const choice = chartChoice();
-  /** @type {Record<Name, string>} */
+  /** @type {Record<Name, unknown>} */
   const titles = {
     line: "Line",
-    quoteVolume: `Volume in ${shown.pair.quote}`,
+    quoteVolume: html`Volume in ${symbol(shown.pair.quote)}`,
     averages: "Averages of 7, 25, 99",
     vwap: "Vwap",
     log: "Log axis",

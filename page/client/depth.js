@@ -1,7 +1,7 @@
 // The depth: what is offered up to each price, as a chart with a reading under the pointer.
 import { Component } from "preact";
 import { compare, middleOf, placeOf, powerOf, shortened } from "./decimal.js";
-import { unmarked } from "./figures.js";
+import { symbol, unmarked } from "./figures.js";
 import { html } from "./html.js";
 
 const WIDTH = 640;
@@ -127,15 +127,15 @@ export class Depth extends Component {
     return html`<p class="reading">
         ${
           pointed
-            ? html`<span>${unmarked(pointed.step.total)} <bdi>${base}</bdi> ${pointed.side}</span>
-                <span>up to ${unmarked(pointed.step.price)} <bdi>${quote}</bdi></span>`
+            ? html`<span>${unmarked(pointed.step.total)} ${symbol(base)} ${pointed.side}</span>
+                <span>up to ${unmarked(pointed.step.price)} ${symbol(quote)}</span>`
             : middle
-              ? html`<span>Mid price ${unmarked(middle)} <bdi>${quote}</bdi></span>`
+              ? html`<span>Mid price ${unmarked(middle)} ${symbol(quote)}</span>`
               : "Offers on one side only."
         }
       </p>
       <p class="axis" aria-hidden="true">
-        <span>${unmarked(greatest.total)} <bdi>${base}</bdi></span>
+        <span>${unmarked(greatest.total)} ${symbol(base)}</span>
       </p>
       <svg
         class="depth"

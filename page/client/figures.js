@@ -49,7 +49,7 @@ export const absent = (why) => marked("0", "–", why);
  * @param {string} value
  * @param {string} token
  */
-export const volume = (value, token) => html`${marked(value, compact(value))} <bdi>${token}</bdi>`;
+export const volume = (value, token) => html`${marked(value, compact(value))} ${symbol(token)}`;
 
 /**
  * Dollars, and where a price of another market makes them, which one.
@@ -61,7 +61,7 @@ export function dollars(valued) {
   if (through === null) return marked(value, `$${compact(value)}`);
   const title = `${value}, at the last price of ${through}`;
   return [
-    html`<small class="wide">via <bdi>${through}</bdi></small>`,
+    html`<small class="wide">via ${symbol(through)}</small>`,
     " ",
     marked(value, `$${compact(value)}`, title),
   ];
@@ -114,11 +114,11 @@ export function moment(iso, whole = false) {
   return html`<time datetime=${iso} title=${iso}>${whole ? dayAndClock(ms) : clock(ms)}</time>`;
 }
 
-/**
- * Symbols can be written from right to left.
- * @param {{ base: string, quote: string }} pair
- */
-export const name = ({ base, quote }) => html`<bdi>${base}</bdi>/<bdi>${quote}</bdi>`;
+/** It can be written from right to left, and be cut where it is long. @param {string} text */
+export const symbol = (text) => html`<bdi title=${text}>${text}</bdi>`;
+
+/** @param {{ base: string, quote: string }} pair */
+export const name = ({ base, quote }) => html`${symbol(base)}/${symbol(quote)}`;
 
 /** @param {{ base: string, quote: string }} pair */
 export const segments = ({ base, quote }) =>

@@ -1,5 +1,5 @@
 // What stays on the screen of a market's page: its name, price and change, and the way to another market.
-import { name, percentChange, priceOf, segments } from "./figures.js";
+import { name, percentChange, priceOf, segments, symbol } from "./figures.js";
 import { html } from "./html.js";
 import { MarketPicker } from "./market-picker.js";
 
@@ -21,7 +21,7 @@ export const marketHeader = ({ pair, isActive, summary, isPast }) =>
     ${
       summary &&
       html`<p class="price">
-        ${priceOf(summary, "last")} <bdi>${pair.quote}</bdi> ${percentChange(summary)}
+        ${priceOf(summary, "last")} ${symbol(pair.quote)} ${percentChange(summary)}
       </p>`
     }
     <${MarketPicker} title="Other market" style="switch" byKey addressOf=${addressOf} />

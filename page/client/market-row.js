@@ -85,18 +85,20 @@ export class Row extends Component {
       if (row !== null) this.row = row;
     };
     return html`<tr class=${pair.active ? "" : "inactive"} ref=${keepRow}>
-      <th scope="row" title=${key}>
-        <button
-          type="button"
-          class="star"
-          aria-pressed=${String(this.isFavourite)}
-          aria-label="Favourite ${key}"
-          onClick=${() => {
-            toggleFavourite(key);
-            onFavourite();
-          }}
-        ></button>
-        ${marketLink(pair)}${!pair.active && html`<span class="tag">inactive</span>`}
+      <th scope="row">
+        <span class="named">
+          <button
+            type="button"
+            class="star"
+            aria-pressed=${String(this.isFavourite)}
+            aria-label="Favourite ${key}"
+            onClick=${() => {
+              toggleFavourite(key);
+              onFavourite();
+            }}
+          ></button>
+          <span>${marketLink(pair)}${!pair.active && html`<span class="tag">inactive</span>`}</span>
+        </span>
       </th>
       <td>${priceOf(summary, "last")}</td>
       <td>${percentChange(summary)}</td>

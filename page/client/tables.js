@@ -12,6 +12,7 @@ import {
   price,
   priceOf,
   spreadOf,
+  symbol,
   tradeRow,
   unmarked,
 } from "./figures.js";
@@ -38,8 +39,8 @@ export function summaryList(summary, { base, quote }) {
     ${figure("Change", hasChange(summary) ? change(moved) : absent("none"))}
     ${figure("Change in %", percentChange(summary))} ${figure("High", priceOf(summary, "high"))}
     ${figure("Low", priceOf(summary, "low"))} ${figure("Average (vwap)", priceOf(summary, "vwap"))}
-    ${figure("Volume", html`${amount(vol)} <bdi>${base}</bdi>`)}
-    ${figure("Turnover", html`${amount(quoteVol)} <bdi>${quote}</bdi>`)}
+    ${figure("Volume", html`${amount(vol)} ${symbol(base)}`)}
+    ${figure("Turnover", html`${amount(quoteVol)} ${symbol(quote)}`)}
     ${figure("Trades", html`<span key=${trades}>${trades.toLocaleString("en")}</span>`)}
     ${figure("Bid", price(bid))} ${figure("Ask", price(ask))} ${figure("Spread", spreadOf(summary))}
   </dl>`;
@@ -121,8 +122,8 @@ export const tradesTable = (trades, { base, quote }, detailsOf) => {
     label: "Trades, newest first",
     style: "tape",
     headings: [
-      ...["Time", "Side", "Price", html`Amount in <bdi>${base}</bdi>`],
-      ...[html`Total in <bdi>${quote}</bdi>`, "Maker", "Taker", "Transaction", "Age"],
+      ...["Time", "Side", "Price", html`Amount in ${symbol(base)}`],
+      ...[html`Total in ${symbol(quote)}`, "Maker", "Taker", "Transaction", "Age"],
     ],
     rows: trades.map(
       (trade) =>

@@ -1,5 +1,6 @@
 // Which trades of a market the reader wants to see, by size and by address: kept in the page's address.
 import { compare } from "./decimal.js";
+import { symbol } from "./figures.js";
 import { html } from "./html.js";
 import { tradesTable } from "./tables.js";
 
@@ -88,7 +89,7 @@ export function filteredTrades({ trades, pair, detailsOf, changed }) {
           key=${`least ${filter.least}`}
           defaultValue=${filter.least}
         />
-        <bdi>${pair.base}</bdi></label
+        ${symbol(pair.base)}</label
       >
       <label
         >Maker or taker

@@ -4,7 +4,7 @@ import { address, short, transaction } from "./addresses.js";
 import { Age } from "./age.js";
 import { asking } from "./how-to-ask.js";
 import { placesOf, withoutZeros } from "./decimal.js";
-import { amount, marketLink, moment, tradeRow, unmarked } from "./figures.js";
+import { amount, marketLink, moment, symbol, tradeRow, unmarked } from "./figures.js";
 import { partOf, placeOnPage, startPage, statusLine } from "./frame.js";
 import { html } from "./html.js";
 import { ask } from "./read-service.js";
@@ -76,11 +76,11 @@ function marketOf({ market, act, lotTkn, bidTkn }) {
   return marketLink(pair);
 }
 
-/** @param {string} decimal @param {string | null} symbol @param {string} gem */
-const amountOf = (decimal, symbol, gem) => [
+/** @param {string} decimal @param {string | null} token @param {string} gem */
+const amountOf = (decimal, token, gem) => [
   unmarked(withoutZeros(decimal)),
   " ",
-  symbol === null ? html`<span title=${gem}>${short(gem)}</span>` : html`<bdi>${symbol}</bdi>`,
+  token === null ? html`<span title=${gem}>${short(gem)}</span>` : symbol(token),
 ];
 
 /** @extends {Component<{ trade: Trade, isUtc: boolean }>} */
