@@ -53,9 +53,8 @@ function blockLinks(block: number | null, past: PastMarket | undefined): Html {
 /** The summary, in words. */
 function figuresOf({ base, quote, summary }: ShownMarket): [string, Html | string][] {
   const orDash = (value: string): Html | string => (hasChange(summary) ? numberOf(value) : "–");
-  const { trades } = summary;
-  const during = (value: string, symbol: string): Html | string =>
-    trades > 0 ? html`${numberOf(value)} ${symbolOf(symbol)}` : "–";
+  const during = (value: string, symbol: string): Html =>
+    html`${numberOf(value)} ${symbolOf(symbol)}`;
   return [
     ["Last", priceIn(summary, "last")],
     ["Last trade (UTC)", summary.lastTime === null ? "–" : momentOf(summary.lastTime)],
@@ -66,7 +65,7 @@ function figuresOf({ base, quote, summary }: ShownMarket): [string, Html | strin
     ["Average (vwap)", priceIn(summary, "vwap")],
     ["Volume", during(summary.vol, base)],
     ["Turnover", during(summary.quoteVol, quote)],
-    ["Trades", trades.toLocaleString("en")],
+    ["Trades", summary.trades.toLocaleString("en")],
     ["Bid", priceOf(summary.bid)],
     ["Ask", priceOf(summary.ask)],
     ["Spread", spreadOf(summary)],

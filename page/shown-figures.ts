@@ -53,8 +53,8 @@ export const percentOf = (summary: SummaryRecord): Html | string =>
   hasChange(summary) ? html`${numberOf(summary.percent, shortPercent(summary.percent))} %` : "–";
 
 /** Of the last 24 hours, in units of the quote. */
-export const volumeOf = ({ trades, quoteVol }: SummaryRecord, quote: string): Html | string =>
-  trades > 0 ? html`${numberOf(quoteVol, compact(quoteVol))} ${symbolOf(quote)}` : "–";
+export const volumeOf = ({ quoteVol }: SummaryRecord, quote: string): Html =>
+  html`${numberOf(quoteVol, compact(quoteVol))} ${symbolOf(quote)}`;
 
 /** Of the last 24 hours, with the market whose price makes the dollars. */
 export function dollarsOf(

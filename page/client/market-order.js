@@ -52,7 +52,8 @@ export const BY_NAME = {
 export const BY_VOLUME = {
   id: "volume",
   title: "Volume",
-  exists: ({ summary }) => summary.trades > 0,
+  // That of 24 hours without a trade is 0. A market that was never traded comes last.
+  exists: ({ summary: { trades, lastTime } }) => trades > 0 || lastTime !== null,
   order: (one, other) => compare(one.summary.quoteVol, other.summary.quoteVol),
 };
 

@@ -2,15 +2,7 @@
 import { Component } from "preact";
 import { Age } from "./age.js";
 import { isFavourite, toggleFavourite } from "./favourites.js";
-import {
-  absent,
-  dollars,
-  hasAddress,
-  marketLink,
-  percentChange,
-  priceOf,
-  volume,
-} from "./figures.js";
+import { dollars, hasAddress, marketLink, percentChange, priceOf, volume } from "./figures.js";
 import { html } from "./html.js";
 import { sparkline } from "./sparkline.js";
 
@@ -79,7 +71,7 @@ export class Row extends Component {
   render() {
     const { market, closes, hasDollars, onFavourite } = this.props;
     const { key, pair, summary } = market;
-    const { last, lastTime, quoteVol, trades } = summary;
+    const { last, lastTime, quoteVol } = summary;
     this.isFavourite = isFavourite(key);
     const keepRow = (/** @type {Element | null} */ row) => {
       if (row !== null) this.row = row;
@@ -103,9 +95,7 @@ export class Row extends Component {
       <td>${priceOf(summary, "last")}</td>
       <td>${percentChange(summary)}</td>
       ${hasDollars && html`<td>${dollars(market.dollars)}</td>`}
-      <td class=${hasDollars ? "wide" : ""}>
-        ${trades > 0 ? volume(quoteVol, pair.quote) : absent("no trade in 24 hours")}
-      </td>
+      <td class=${hasDollars ? "wide" : ""}>${volume(quoteVol, pair.quote)}</td>
       <td class="wide range">${priceOf(summary, "high")}</td>
       <td class="wide range">${priceOf(summary, "low")}</td>
       <td class="wide">${lastTime ? html`<${Age} time=${lastTime} />` : "–"}</td>
