@@ -51,13 +51,14 @@ function blockLinks(block: number | null, past: PastMarket | undefined): Html {
 }
 
 /** The summary, in words. */
-function figuresOf({ base, quote, summary }: ShownMarket): [string, Html | string][] {
+function figuresOf({ base, quote, summary, trades }: ShownMarket): [string, Html | string][] {
   const orDash = (value: string): Html | string => (hasChange(summary) ? numberOf(value) : "–");
+  const none = trades.length > 0 ? "none with a price" : "none";
   const during = (value: string, symbol: string): Html =>
     html`${numberOf(value)} ${symbolOf(symbol)}`;
   return [
     ["Last", priceIn(summary, "last")],
-    ["Last trade (UTC)", summary.lastTime === null ? "–" : momentOf(summary.lastTime)],
+    ["Last trade (UTC)", summary.lastTime === null ? none : momentOf(summary.lastTime)],
     ["Change", orDash(summary.change)],
     ["Change in %", percentOf(summary)],
     ["High", priceIn(summary, "high")],

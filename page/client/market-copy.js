@@ -42,6 +42,8 @@ export class MarketCopy {
   /** @type {Map<string, Level>} */
   asks = new Map();
   interval;
+  /** Whether the trades of before the stream have been read. */
+  isRead = false;
   /** Grows where what REST has sent before may be void. */
   generation = 0;
   /** Grows with each change of the candles. */
@@ -64,7 +66,14 @@ export class MarketCopy {
 
   /** What stands in place of trades and candles while there are none. */
   get nothing() {
-    return this.summary?.lastTime ? "What was traded is being read." : "No trade yet.";
+    if (this.summary?.lastTime) return "What was traded is being read.";
+    if (this.hasUnpriced) return "There are trades, none with a price.";
+    return this.isRead ? "No trade yet." : "What was traded is being read.";
+  }
+
+  /** Trades without base, or of so little that it is 0, have no price: no candle is of them. */
+  get hasUnpriced() {
+    return this.summary?.lastTime === null && this.trades.length > 0;
   }
 
   /** @param {Record<string, unknown>} topics */
@@ -94,6 +103,7 @@ export class MarketCopy {
   /** Drops everything. */
   reset() {
     this.trades = [];
+    this.isRead = false;
     this.bids.clear();
     this.asks.clear();
     this.bookChanges += 1;

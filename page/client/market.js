@@ -82,6 +82,7 @@ async function readHistory() {
   ]);
   if (!isWanted()) return;
   copy.addTrades(trades ?? []);
+  copy.isRead = true;
   copy.addCandles(candles ?? []);
   draw();
   void readDetails();
@@ -157,6 +158,7 @@ function showPast() {
   takeInterval(askedInterval());
   const { details: ofTrades, ...topics } = pastTopics();
   copy.update(topics);
+  copy.isRead = true;
   details.add(/** @type {import("./trade-details.js").Details[]} */ (ofTrades));
   hasOldest = copy.candles.length < CANDLES;
   void readCompared();
@@ -213,13 +215,13 @@ function compare(other) {
 }
 
 const summaryPanel = partOf(
-  () => [copy.summary, inUtc()],
+  () => [copy.summary, copy.hasUnpriced, inUtc()],
   () => {
     const { summary } = copy;
     if (summary === undefined) return null;
     return html`<section aria-labelledby="summary-title" id="summary">
       <h2 id="summary-title">Last 24 hours${atBlock()}</h2>
-      ${summaryList(summary, pair)}
+      ${summaryList(summary, pair, copy.hasUnpriced)}
     </section>`;
   },
 );

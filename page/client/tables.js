@@ -30,12 +30,13 @@ const figure = (title, value) =>
 /**
  * @param {import("./market-copy.js").Summary} summary
  * @param {{ base: string, quote: string }} pair
+ * @param {boolean} hasUnpriced Whether it was traded, and no trade has a price.
  */
-export function summaryList(summary, { base, quote }) {
+export function summaryList(summary, { base, quote }, hasUnpriced) {
   const { change: moved, vol, quoteVol, trades, bid, ask, lastTime } = summary;
   return html`<dl>
     ${figure("Last", priceOf(summary, "last"))}
-    ${figure("Last trade", lastTime ? moment(lastTime, true) : "none")}
+    ${figure("Last trade", lastTime ? moment(lastTime, true) : hasUnpriced ? "none with a price" : "none")}
     ${figure("Change", hasChange(summary) ? change(moved) : absent("none"))}
     ${figure("Change in %", percentChange(summary))} ${figure("High", priceOf(summary, "high"))}
     ${figure("Low", priceOf(summary, "low"))} ${figure("Average (vwap)", priceOf(summary, "vwap"))}

@@ -28,5 +28,6 @@ it("shows a price of 0 where a trade has it, and a dash where no trade has a pri
   const prices = { Last: "0", High: "0", Low: "0", "Average (vwap)": "0", newest: "0" };
   expect(await shownOf("weth/dai")).toMatchObject({ ...prices, Bid: "–", Ask: "–" });
   const none = Object.fromEntries(Object.keys(prices).map((name) => [name, "–"]));
-  expect(await shownOf("mkr/weth")).toMatchObject({ ...none, Trades: "1" });
+  const figures = { "Last trade (UTC)": "none with a price", Volume: "0 MKR", Turnover: "5 WETH" };
+  expect(await shownOf("mkr/weth")).toMatchObject({ ...none, ...figures, Trades: "1" });
 });
