@@ -11,6 +11,7 @@ import { Component } from "preact";
 import { averagesOf, ChartLine, closesOf, comparedOf, secondsOf, vwapsOf } from "./chart-line.js";
 import { placeOf, powerOf, shifted, shortened } from "./decimal.js";
 import { html } from "./html.js";
+import { aroundOne, labelsOf } from "./price-axis.js";
 import { dayAndClock, formatted, inUtc } from "./times.js";
 import { WholeLabels } from "./whole-labels.js";
 
@@ -100,22 +101,28 @@ export class Chart extends Component {
     const chart = createChartEx(this.#place, axis, options);
     this.#chart = chart;
     axis.chart = chart;
+    const textOf = (/** @type {number} */ place) => shifted(place.toFixed(PLACES), this.#power);
     /** @type {import("lightweight-charts").PriceFormatCustom} */
     const priceFormat = {
       type: "custom",
       minMove: 10 ** -PLACES,
-      formatter: (/** @type {number} */ place) =>
-        shortened(shifted(place.toFixed(PLACES), this.#power)),
+      formatter: (/** @type {number} */ place) => shortened(textOf(place)),
+      tickmarksFormatter: (/** @type {number[]} */ places) => labelsOf(places.map(textOf)),
     };
-    this.#prices = chart.addSeries(CandlestickSeries, { priceFormat });
+    /** Percents have a range of their own around none. */
+    const autoscaleInfoProvider = (
+      /** @type {() => import("lightweight-charts").AutoscaleInfo | null} */ read,
+    ) => (this.props.compared ? read() : aroundOne(read()));
+    const onAxis = { priceFormat, autoscaleInfoProvider };
+    this.#prices = chart.addSeries(CandlestickSeries, onAxis);
     const withoutMarks = {
-      ...{ priceFormat, crosshairMarkerVisible: false },
+      ...{ ...onAxis, crosshairMarkerVisible: false },
       ...{ priceLineVisible: false, lastValueVisible: false },
     };
     /** @param {readonly Candle[]} candles */
     const ofCompared = (candles) => comparedOf(candles, this.props.compared?.candles ?? []);
     this.#lines = [
-      new ChartLine(chart, "line", "link", closesOf, { priceFormat, lineWidth: 2 }),
+      new ChartLine(chart, "line", "link", closesOf, { ...onAxis, lineWidth: 2 }),
       ...AVERAGES.map((length) => {
         const options = /** @type {const} */ ({ ...withoutMarks, lineWidth: 1 });
         return new ChartLine(chart, "averages", `average-${length}`, averagesOf(length), options);
