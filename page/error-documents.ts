@@ -16,17 +16,42 @@ export const unknownMarketDocument = (base: string, quote: string): string =>
     </main>`,
   });
 
+/** What names a block, as the field of a market's page takes it. */
+const BLOCK_NAMES = [
+  ["block", "its number", "20511"],
+  [
+    "hash",
+    "0x and 64 hexadecimal digits",
+    "0x8f3c1f0e0e1d5b0f6c8c2f3a9d7b6e5a4c3b2a19087f6e5d4c3b2a1908f7e6d5",
+  ],
+  ["time", "in ISO 8601 UTC, with seconds", "2026-01-31T12:00:00Z"],
+] as const;
+
+/** What the query string names a block by. */
+function askedIn(url: string): string {
+  const given = new URLSearchParams(/\?(.*)$/s.exec(url)?.[1] ?? "");
+  return BLOCK_NAMES.flatMap(([name]) => given.getAll(name)).join(", ");
+}
+
 /** Where a past block is asked for that is none. */
 export const absentBlockDocument = (
   { base, quote }: { base: string; quote: string },
   message: string,
+  url: string,
 ): string =>
   documentOf({
     title: "No such block",
     description: "The market has no figures as of this block.",
     main: html`<main>
       <h1>${nameOf({ base, quote })}: no such block</h1>
+      <p>Asked for: <bdi>${askedIn(url)}</bdi></p>
       <p>${message}.</p>
+      <p>A block is named in one of three ways:</p>
+      <ul>
+        ${BLOCK_NAMES.map(
+          ([name, form, example]) => html`<li>${name}: ${form}, such as <bdi>${example}</bdi></li>`,
+        )}
+      </ul>
       <p><a href="?">The market now</a></p>
     </main>`,
   });

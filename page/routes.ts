@@ -133,7 +133,7 @@ export function pageRouter({
     const { base = "", quote = "" } = req.params as Record<string, string>;
     await answerPage(req, res, () => readMarket(req), {
       unknown: () => unknownMarketDocument(base, quote),
-      refused: (message) => absentBlockDocument({ base, quote }, message),
+      refused: (message) => absentBlockDocument({ base, quote }, message, req.url),
     });
   });
 

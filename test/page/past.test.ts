@@ -147,6 +147,14 @@ it.each([
   expect([answer.status, answer.headers["cache-control"]]).toEqual([400, "no-store"]);
   expect(rest.body.message).toContain(message);
   expect(answer.text).toContain(`<p>${rest.body.message}.</p>`);
+  // With what was typed, and each form by an example.
+  const [given = ""] = Object.entries(Object.fromEntries(new URLSearchParams(asOf)))
+    .filter(([name]) => /^(block|time|hash)$/.test(name))
+    .map(([, value]) => value);
+  expect(answer.text).toContain(`Asked for: <bdi>${given}`);
+  for (const form of ["block: its number, such as", "hash: 0x and 64", "time: in ISO 8601 UTC"]) {
+    expect(answer.text).toContain(form);
+  }
   expect(answer.text).not.toMatch(/<td|<dd|http-equiv="refresh"/);
 });
 
