@@ -2,14 +2,14 @@
 import { placesIn, shortened } from "./decimal.js";
 
 /** More digits than this the chart's floats do not have. */
-const MOST_PLACES = 30;
+const MAX_PLACES = 30;
 /** Around one price, of the price: a thousandth is within the digits that labels have. */
 const AROUND = 0.001;
 
-/** With as many digits as tell them apart. @param {readonly string[]} prices */
+/** With as many digits as distinguish them. @param {readonly string[]} prices */
 export function labelsOf(prices) {
   let labels = prices.map((price) => shortened(price));
-  for (let places = placesIn(prices); places <= MOST_PLACES; places += 1) {
+  for (let places = placesIn(prices); places <= MAX_PLACES; places += 1) {
     if (new Set(labels).size === labels.length) break;
     labels = prices.map((price) => shortened(price, places));
   }

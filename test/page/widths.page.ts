@@ -106,7 +106,7 @@ describeInChromium("symbols of 100 letters", () => {
     await page.close();
   });
 
-  it("leave the names of markets in the list of a phone to be told apart", async () => {
+  it("leave the names of markets distinct in the list on a phone", async () => {
     const { page } = await browser.open(app.url, { viewport: { width: 360, height: 800 } });
     await page.waitForSelector("table.markets tbody tr");
     const region = page.locator("[aria-label='All markets']");
