@@ -67,8 +67,8 @@ function figuresOf({ base, quote, summary, trades }: ShownMarket): [string, Html
     ["Volume", during(summary.vol, base)],
     ["Turnover", during(summary.quoteVol, quote)],
     ["Trades", summary.trades.toLocaleString("en")],
-    ["Bid", priceOf(summary.bid)],
-    ["Ask", priceOf(summary.ask)],
+    ["Bid", priceIn(summary, "bid")],
+    ["Ask", priceIn(summary, "ask")],
     ["Spread", spreadOf(summary)],
   ];
 }

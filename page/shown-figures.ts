@@ -1,6 +1,6 @@
 // Tables, figures and names in the documents of the server.
 import { compact, placesOf, shortened, shortPercent } from "./client/decimal.js";
-import { hasChange, hasPrice, hasSpread } from "./client/market-order.js";
+import { hasPercent, hasPrice, hasSpread } from "./client/market-order.js";
 import type { SummaryRecord } from "../market/queries/summaries.ts";
 import { html, type Html } from "./html.ts";
 
@@ -40,7 +40,7 @@ export const priceOf = (value: string, exists = value !== "0"): Html | string =>
 
 export const priceIn = (
   summary: SummaryRecord,
-  id: "last" | "high" | "low" | "vwap",
+  id: "last" | "high" | "low" | "vwap" | "bid" | "ask",
 ): Html | string => priceOf(summary[id], hasPrice(summary, id));
 
 export const spreadOf = (summary: SummaryRecord): Html | string =>
@@ -50,7 +50,7 @@ export const momentOf = (iso: string): Html =>
   html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 19).replace("T", " ")}</time>`;
 
 export const percentOf = (summary: SummaryRecord): Html | string =>
-  hasChange(summary) ? html`${numberOf(summary.percent, shortPercent(summary.percent))} %` : "–";
+  hasPercent(summary) ? html`${numberOf(summary.percent, shortPercent(summary.percent))} %` : "–";
 
 /** Of the last 24 hours, in units of the quote. */
 export const volumeOf = ({ quoteVol }: SummaryRecord, quote: string): Html =>

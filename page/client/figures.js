@@ -2,7 +2,7 @@
 import { Component, h } from "preact";
 import { compact, placesOf, shortened, shortPercent } from "./decimal.js";
 import { html } from "./html.js";
-import { hasChange, hasPrice, hasSpread } from "./market-order.js";
+import { hasPercent, hasPrice, hasSpread } from "./market-order.js";
 import { clock, dayAndClock } from "./times.js";
 
 const SETTLED_MS = 1500;
@@ -77,7 +77,7 @@ export const price = (value, places = placesOf(value), exists = value !== "0") =
   return value === "0" ? amount("0") : amount(value, places);
 };
 
-/** @param {Summary} summary @param {"last" | "high" | "low" | "vwap"} id */
+/** @param {Summary} summary @param {"last" | "high" | "low" | "vwap" | "bid" | "ask"} id */
 export const priceOf = (summary, id) => price(summary[id], undefined, hasPrice(summary, id));
 
 /** @param {Summary} summary */
@@ -101,7 +101,7 @@ const PERCENT = " %";
 
 /** @param {Summary} summary */
 export const percentChange = (summary) =>
-  hasChange(summary)
+  hasPercent(summary)
     ? change(summary.percent, PERCENT)
     : absent(summary.open === "0" ? "no price 24 hours ago" : "no trade in 24 hours");
 

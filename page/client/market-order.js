@@ -15,19 +15,29 @@ import { compare } from "./decimal.js";
  * }} Column
  */
 
-/** Whether the price can have changed: there is one of 24 hours ago, and a trade since. @param {Summary} summary */
-export const hasChange = ({ open, trades }) => open !== "0" && trades > 0;
+/** Whether the price can have changed in percent: there is one of 24 hours ago, and a trade since. @param {Summary} summary */
+export const hasPercent = ({ open, trades }) => open !== "0" && trades > 0;
 
-/** Whether both sides have an offer: where one has none, REST gives a spread of "0". @param {Summary} summary */
-export const hasSpread = ({ bid, ask }) => bid !== "0" && ask !== "0";
+/** From a price that rounds to 0 there is a change, but no percent. @param {Summary} summary */
+export const hasChange = (summary) =>
+  hasPercent(summary) || (summary.trades > 0 && summary.change !== "0");
+
+/**
+ * Whether both sides have an offer: where one has none, REST gives a spread of "0". A price that rounds to 0 is "0" too.
+ * @param {Summary} summary
+ */
+export const hasSpread = ({ bid, ask, spread }) => (bid !== "0" && ask !== "0") || spread !== "0";
 
 /**
  * Whether there is such a price: one of so little quote that it rounds to 0 is "0" too, as REST gives what does not exist.
  * @param {Summary} summary
- * @param {"last" | "high" | "low" | "vwap"} id
+ * @param {"last" | "high" | "low" | "vwap" | "bid" | "ask"} id
  */
-export const hasPrice = (summary, id) =>
-  summary[id] !== "0" || (id === "last" ? summary.lastTime !== null : summary.vol !== "0");
+export function hasPrice(summary, id) {
+  if (summary[id] !== "0") return true;
+  if (id === "bid" || id === "ask") return hasSpread(summary);
+  return id === "last" ? summary.lastTime !== null : summary.vol !== "0";
+}
 
 /** @param {"last" | "high" | "low"} id @param {string} title */
 const priceColumn = (id, title) => ({
@@ -70,7 +80,7 @@ export const BY_DOLLARS = {
 export const BY_CHANGE = {
   id: "percent",
   title: "Change",
-  exists: ({ summary }) => hasChange(summary),
+  exists: ({ summary }) => hasPercent(summary),
   order: (one, other) => compare(one.summary.percent, other.summary.percent),
 };
 

@@ -10,7 +10,7 @@ import {
   BY_NAME,
   columnsWith,
   firstOrder,
-  hasChange,
+  hasPercent,
   inOrder,
   marketsNamed,
 } from "./market-order.js";
@@ -87,7 +87,7 @@ const moversList = (title, found) =>
 /** Which prices rose and fell most. */
 function movers() {
   const moved = allMarkets().filter(
-    ({ pair, summary }) => hasChange(summary) && summary.percent !== "0" && hasAddress(pair),
+    ({ pair, summary }) => hasPercent(summary) && summary.percent !== "0" && hasAddress(pair),
   );
   /** @param {boolean} isFall */
   const of = (isFall) =>

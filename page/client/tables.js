@@ -33,7 +33,7 @@ const figure = (title, value) =>
  * @param {boolean} hasUnpriced Whether it was traded, and no trade has a price.
  */
 export function summaryList(summary, { base, quote }, hasUnpriced) {
-  const { change: moved, vol, quoteVol, trades, bid, ask, lastTime } = summary;
+  const { change: moved, vol, quoteVol, trades, lastTime } = summary;
   return html`<dl>
     ${figure("Last", priceOf(summary, "last"))}
     ${figure("Last trade", lastTime ? moment(lastTime, true) : hasUnpriced ? "none with a price" : "none")}
@@ -43,7 +43,8 @@ export function summaryList(summary, { base, quote }, hasUnpriced) {
     ${figure("Volume", html`${amount(vol)} ${symbol(base)}`)}
     ${figure("Turnover", html`${amount(quoteVol)} ${symbol(quote)}`)}
     ${figure("Trades", html`<span key=${trades}>${trades.toLocaleString("en")}</span>`)}
-    ${figure("Bid", price(bid))} ${figure("Ask", price(ask))} ${figure("Spread", spreadOf(summary))}
+    ${figure("Bid", priceOf(summary, "bid"))} ${figure("Ask", priceOf(summary, "ask"))}
+    ${figure("Spread", spreadOf(summary))}
   </dl>`;
 }
 
