@@ -25,11 +25,15 @@ const LONGEST_NAME = 1000;
 /** A longer answer, in hexadecimal digits, has none that can be shown: such tokens would fill the memory. */
 const LONGEST_ANSWER = 2 * 8192;
 
-/** Calls at once: a contract may return 700 kB to each. */
-const AT_ONCE = 48;
+/**
+ * Calls at once. A contract may return 700 kB to each, 1.4 MB of JSON: these fit into the 25 MB that go-ethereum takes for a
+ * batch, and into what is read of an answer.
+ */
+const AT_ONCE = 12;
 
-/** A node that has no more room in its answer to a batch. */
-const TOO_LARGE = /response (is |size )?too large|answer is too large/i;
+/** A node that has no more room in its answer: go-ethereum, jsonrpsee, providers; Nethermind; and what is not read here. */
+const TOO_LARGE =
+  /response( size)?( is| was)? (too (large|big)|larger|exceeded)|ResponseBodySize|answer is too large/i;
 
 /** More gas than any honest token needs. */
 const GAS = "0xf4240";
