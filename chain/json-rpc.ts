@@ -6,6 +6,8 @@ import { isContractFailure } from "./call-failures.ts";
 
 /** The most requests in a batch. */
 const MAX_BATCH = 50;
+/** So many batches of the size that a node takes, before one of twice the size is tried. */
+const UNTIL_LARGER = 100;
 /** The size of an answer, in bytes: all logs of a large block. */
 const MAX_ANSWER_BYTES = 32_000_000;
 
@@ -48,8 +50,10 @@ interface Answer {
 export class JsonRpc {
   readonly #client: ReturnType<typeof getHttpRpcClient>;
   #waiting: Waiting[] = [];
-  /** The most requests in a batch, less once the node has refused so many. */
+  /** The most requests in a batch, less where the node has refused so many. */
   #max = MAX_BATCH;
+  /** Batches of so many that it has taken since. */
+  #taken = 0;
   /** No two batches are alike, so that no cache on the way answers one. */
   #nextId = 1;
 
@@ -89,7 +93,7 @@ export class JsonRpc {
     }
   }
 
-  /** What is refused together is asked in smaller batches from now on. */
+  /** What is refused together is asked in smaller batches, until many of them were taken. */
   #refusalOf({ length }: readonly Waiting[], error: unknown): BatchRefused | undefined {
     const isRefused =
       error instanceof WholeRefusal || error instanceof RpcRequestError
@@ -98,6 +102,7 @@ export class JsonRpc {
           (error instanceof HttpRequestError && TOO_MUCH.includes(error.status ?? 0));
     if (length === 1 || !isRefused) return undefined;
     this.#max = Math.min(this.#max, Math.floor(length / 2));
+    this.#taken = 0;
     return new BatchRefused((error as Error).message);
   }
 
@@ -112,6 +117,10 @@ export class JsonRpc {
         ? [await this.#client.request({ body: alone })].flat()
         : await this.#client.request({ body });
     const found = inOrder(answers as readonly (Answer | null)[], first, batch.length);
+    if (batch.length === this.#max && (this.#taken += 1) >= UNTIL_LARGER) {
+      this.#max = Math.min(2 * this.#max, MAX_BATCH);
+      this.#taken = 0;
+    }
     for (const [at, { resolve, reject }] of batch.entries()) {
       const { result, error } = found[at] ?? {};
       if (error === undefined || error === null) resolve(result);

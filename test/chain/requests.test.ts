@@ -176,6 +176,29 @@ describe("a batch that is refused", () => {
     expect(sizes.slice(7)).toEqual([2, 2, 2, 2]);
   });
 
+  it("is tried again in larger ones after many that were taken", async () => {
+    const sizes: number[] = [];
+    let most = 2;
+    const node = await startNode((calls, response) => {
+      sizes.push(calls.length);
+      if (calls.length <= most) return calls.map((call) => ok(call, "0x7"));
+      return void response.writeHead(413).end();
+    });
+    const asking = ask([node.url]);
+    const many = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => height(asking)));
+    await many(8);
+    expect(sizes.at(-1)).toBe(2);
+
+    sizes.length = 0;
+    for (let n = 0; n < 30; n += 1) await many(10);
+    expect(sizes.filter((size) => size > most)).toEqual([4, 4]);
+
+    most = 50;
+    for (let n = 0; n < 80; n += 1) await many(8);
+    expect(sizes.at(-1)).toBe(8);
+  });
+
   it("is none where each range of blocks goes alone", async () => {
     const sizes: number[] = [];
     const node = await startNode((calls) => {
