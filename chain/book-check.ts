@@ -7,6 +7,7 @@ import type { Fact } from "./exchange-facts.ts";
 import { Contradiction, contradictionOf, Ledger, type Made } from "./offers-left.ts";
 import { ownIdOf } from "./offer-refs.ts";
 import type { Reading } from "./chain-reading.ts";
+import { FIRST_BLOCK_SETTING } from "./contracts.ts";
 import { blocksOf, openOffers, type Recorded } from "./written-blocks.ts";
 import type { Recording } from "./recording.ts";
 
@@ -149,10 +150,10 @@ export class BookCheck {
 
   /** Says once that the exchange has made offers up to this one before the first block. */
   #sayLate(id: number): void {
-    const { fromBlock, onEvent } = this.#reading;
+    const { exchange, fromBlock, onEvent } = this.#reading;
     if (id < 1 || this.#isLateSaid) return;
     this.#isLateSaid = true;
-    const reason = `Offers made before the first block, ${fromBlock} (--from-block, FROM_BLOCK), are left out, among them offer ${id}: they are missing in the book, and their trades are written without an offer. For all of them, index into a new database from the block in which the contract was made.`;
+    const reason = `Offers that ${exchange} made before its first block, ${fromBlock} (${FIRST_BLOCK_SETTING}), are left out, among them offer ${id}: they are missing in the book, and their trades are written without an offer. For all of them, index into a new database from the block in which the contract was made.`;
     onEvent?.({ event: "leftOut", reason });
   }
 

@@ -21,6 +21,9 @@ export interface Contract {
   firstBlock: number;
 }
 
+/** Where a contract's first block is given. */
+export const FIRST_BLOCK_SETTING = "after @ in EXCHANGE, else FROM_BLOCK";
+
 /** Whether its offers keep their ids where it is the first such contract. */
 export const canKeepIds = ({ hasOffers, reusesIds }: Decoder): boolean =>
   hasOffers !== false && reusesIds !== true;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isFirstWriter } from "../db/first-writer.ts";
 import { ChainHead, MAX_POLL_MS } from "./chain-head.ts";
 import { checkCode, isRecognised } from "./contract-state.ts";
-import { recordedAs } from "./contracts.ts";
+import { FIRST_BLOCK_SETTING, recordedAs } from "./contracts.ts";
 import { Halt } from "./halt.ts";
 import type { OfferChecks } from "./offer-checks.ts";
 import type { Reading } from "./chain-reading.ts";
@@ -86,7 +86,7 @@ async function waitForFirst(
   const waiting = new Repeating(repeatMs);
   while (head.latest.number < fromBlock) {
     if (waiting.isDue("the first block")) {
-      const reason = `The first block, ${fromBlock} (--from-block, FROM_BLOCK), is above the head of the chain, block ${head.latest.number}`;
+      const reason = `The first block, ${fromBlock} (${FIRST_BLOCK_SETTING}), is above the head of the chain, block ${head.latest.number}`;
       onEvent?.({ event: "waiting", reason });
     }
     await sleep(head.pollMs, undefined, { signal });

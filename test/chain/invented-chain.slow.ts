@@ -475,7 +475,7 @@ describe("an indexer that waits says what for, again and again,", () => {
 
   it("for the first block", async () => {
     const before =
-      /^The first block, 80 \(--from-block, FROM_BLOCK\), is above the head of the chain, block 70$/;
+      /^The first block, 80 \(after @ in EXCHANGE, else FROM_BLOCK\), is above the head of the chain, block 70$/;
     await waits(start({ repeatMs: 1, fromBlock: 80 }), before);
   });
 
@@ -733,7 +733,7 @@ describe("a first block behind offers", () => {
 
     expect(said).toEqual([
       expect.stringMatching(
-        /^Offers made before the first block, 40 \(--from-block, FROM_BLOCK\), are left out.*offer 12.*new database/,
+        /^Offers that 0x\w{40} made before its first block, 40 \(after @ in EXCHANGE, else FROM_BLOCK\), are left out.*offer 12.*new database/,
       ),
     ]);
   });

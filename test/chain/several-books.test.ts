@@ -168,6 +168,27 @@ it("a take of the second one that all nodes leave out is noticed by its own stat
   await node.stop();
 });
 
+it.each([
+  ["after @", { EXCHANGE: `${EXCHANGE}@1,${OTHER}@5` }],
+  ["in FROM_BLOCK", { EXCHANGE: `${EXCHANGE}@1,${OTHER}`, FROM_BLOCK: "5" }],
+])("offers from before the first block of one are named with it, %s", async (_, given) => {
+  await using database = await makeDatabase();
+  const acts: Act[][] = Array.from({ length: 9 }, () => []);
+  acts[2] = [{ do: "make" }, { do: "make", address: OTHER }];
+  acts[7] = [{ do: "make", address: OTHER }];
+  const node = await startInventedNode(chainOf(acts), 6);
+  const settings = readIndexSettings({ RPC_URL: node.url, ...given }) as IndexSettings;
+  const indexing = startIndexing({ ...optionsOf(node, database), ...settings });
+  await indexing.wrote(8).finally(() => indexing.stop());
+  await node.stop();
+  const said = indexing.events.flatMap((one) => (one.event === "leftOut" ? [one.reason] : []));
+  expect(said).toEqual([
+    expect.stringMatching(
+      `^Offers that ${getAddress(OTHER)} made before its first block, 5 \\(after @ in EXCHANGE, else FROM_BLOCK\\), .*offer 1\\b`,
+    ),
+  ]);
+});
+
 it("each trade is of an offer of the same contract", async () => {
   await using database = await makeDatabase();
   const acts: Act[][] = Array.from({ length: 9 }, () => []);
