@@ -67,14 +67,11 @@ export async function readTokens(
     }
   }
   const disputed = calls.find((one) => !isSettled(one));
-  if (disputed !== undefined) {
-    const { name, request } = disputed;
-    throw new Unavailable(`token ${request.to} answers ${name} otherwise each time`);
-  }
+  if (disputed !== undefined) throw new Unavailable(disputeOf(disputed));
   return new Map(
     addresses.map((address, n) => {
       const own = calls.slice(3 * n, 3 * n + 3);
-      const [symbol, name, decimals] = own.map(({ answers }) => answers.at(-1));
+      const [symbol, name, decimals] = own.map(({ answers }) => answers.at(-1)?.data);
       const facts = {
         symbol: shownText(readText(symbol), LONGEST_SYMBOL),
         name: shownText(readText(name), LONGEST_NAME),
@@ -94,46 +91,73 @@ async function askOnce(
   const answers = await Promise.all(calls.map(({ request }) => call(requests, request, block)));
   for (const [n, { request, answers: had }] of calls.entries()) {
     const answer = answers[n];
-    const again = answer === NO_ROOM ? await call(requests, request, block) : answer;
-    had.push(again === NO_ROOM ? NOTHING : again);
+    const isLost = answer === undefined || answer.hasNoRoom === true;
+    had.push(isLost ? await call(requests, request, block) : answer);
   }
 }
-
-const NO_ROOM = Symbol("no room");
 
 /** The answer of a contract that returns nothing. */
 const NOTHING: Hex = "0x";
 
-/** A call, and what came of it each time; undefined where the token fails. */
+interface TokenAnswer {
+  /** Undefined where the token fails. */
+  data: Hex | undefined;
+  /** That of the node. */
+  host: string;
+  /** Whether it did not fit into the answer. */
+  hasNoRoom?: boolean;
+}
+
+/** A call, and what came of it each time. */
 interface TokenCall {
   name: string;
   request: { to: string; data: string; gas: string };
-  answers: (Hex | undefined)[];
+  answers: TokenAnswer[];
 }
 
 /** Whether its last two answers are one; that the token fails, with the first two answers alone. */
 function isSettled({ answers }: TokenCall): boolean {
-  const [before, last] = answers.slice(-2);
+  const [before, last] = answers.slice(-2).map(({ data }) => data);
   return answers.length > 1 && before === last && (last !== undefined || answers.length === 2);
 }
 
-/** The bytes that a call returns; undefined where the token fails. */
+/** Names two answers that differ. */
+function disputeOf({ name, request, answers }: TokenCall): string {
+  const last = answers.at(-1);
+  const other = answers.findLast(({ data }) => data !== last?.data);
+  const shown = [other, last].map((answer) => {
+    const { data, host } = answer ?? {};
+    const text = shownText(readText(data), LONGEST_SYMBOL);
+    const value = name === "decimals()" ? readDecimals(data) : (text ?? undefined);
+    const failure = data === undefined ? "a failure" : data.slice(0, 2 + 2 * WORD);
+    return `${value === undefined ? failure : JSON.stringify(value)} of ${host}`;
+  });
+  return `token ${request.to} answers ${name} otherwise each time: ${shown.join(", then ")}. Ask a third node which is right, and leave the wrong one out of RPC_URL (--rpc)`;
+}
+
+/** What a call returns. */
 async function call(
   requests: Requests,
   request: TokenCall["request"],
   block: StateBlock,
-): Promise<Hex | undefined | typeof NO_ROOM> {
+): Promise<TokenAnswer> {
   try {
-    return await requests.ask("eth_call", [request, named(block)], (result) => {
-      if (typeof result === "string" && result.length > LONGEST_ANSWER) return NOTHING;
-      if (typeof result === "string" && /^0x([0-9a-fA-F]{2})*$/.test(result)) return result as Hex;
+    return await requests.ask("eth_call", [request, named(block)], (result, host) => {
+      if (typeof result === "string" && result.length > LONGEST_ANSWER) {
+        return { data: NOTHING, host };
+      }
+      if (typeof result === "string" && /^0x([0-9a-fA-F]{2})*$/.test(result)) {
+        return { data: result as Hex, host };
+      }
       throw new Error("the answer is not bytes");
     });
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    const { code, reason } = error;
-    if (code === REVERTED || isContractFailure(reason) || isOutOfGas(reason)) return undefined;
-    if (TOO_LARGE.test(reason)) return NO_ROOM;
+    const { code, reason, host } = error;
+    if (code === REVERTED || isContractFailure(reason) || isOutOfGas(reason)) {
+      return { data: undefined, host };
+    }
+    if (TOO_LARGE.test(reason)) return { data: NOTHING, host, hasNoRoom: true };
     throw new Unavailable(`token ${request.to}: ${error.message}`);
   }
 }

@@ -26,11 +26,14 @@ export class Refused extends Error {
   /** In the node's words. */
   readonly reason: string;
   readonly code: number | undefined;
+  /** Host and port of the node. */
+  readonly host: string;
 
-  constructor(method: string, reason: string, code?: number) {
+  constructor(method: string, { reason, code, host }: Pick<Refused, "reason" | "code" | "host">) {
     super(`${method}: ${reason}`);
     this.reason = reason;
     this.code = code;
+    this.host = host;
   }
 }
 
@@ -59,8 +62,8 @@ const ROUNDS = 4;
 
 const TOO_LARGE = /size|too large/i;
 
-/** Reads a result; throws where it has not the form that it must have. */
-export type Read<T> = (result: unknown) => T;
+/** Reads a result of the node with this host; throws where it has not the form that it must have. */
+export type Read<T> = (result: unknown, host: string) => T;
 
 export class Requests {
   readonly #options: RequestsOptions;
@@ -122,7 +125,7 @@ export class Requests {
           throw error;
         }));
         await this.#slot();
-        const answer = read(await node.rpc.request(method, params));
+        const answer = read(await node.rpc.request(method, params), node.host);
         onRequest?.(method, "ok");
         return answer;
       } catch (error) {
@@ -136,7 +139,8 @@ export class Requests {
         const { outcome, code, retryAfterMs = 0, ...explained } = explain(error);
         const reason = shown(explained.reason, node);
         onRequest?.(method, outcome);
-        if (outcome === "refused") refusal ??= new Refused(method, reason, code);
+        if (outcome === "refused")
+          refusal ??= new Refused(method, { reason, code, host: node.host });
         if (refusal !== undefined && (triedSinceRefusal += 1) >= this.size) throw refusal;
         last = `${method} at ${node.host}: ${reason}`;
         node.ofChain = undefined;

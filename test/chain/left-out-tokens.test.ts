@@ -1,5 +1,5 @@
 // A token without usable decimals: what was left out stays left out, whatever the token says later and whoever starts when.
-import { getAddress, numberToHex, toFunctionSelector, type Hex } from "viem";
+import { encodeAbiParameters, getAddress, numberToHex, toFunctionSelector, type Hex } from "viem";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import { uniswapV2 } from "../../chain/exchanges/uniswap-v2.ts";
 import { uniswapV3 } from "../../chain/exchanges/uniswap-v3.ts";
@@ -21,12 +21,12 @@ import { initialize, made as madeV3, mint as mintV3, swap as swapV3 } from "./po
 
 const DECIMALS = toFunctionSelector("function decimals()");
 
-/** Replaces what DAI answers to `decimals()`. */
+/** Replaces what DAI answers, to `decimals()` where nothing else is given. */
 const daiSays =
-  (answer: unknown) =>
+  (answer: unknown, call: Hex = DECIMALS) =>
   ({ method, params }: Call, truth: unknown): unknown => {
     const [{ to = "", data = "" } = {}] = params as { to?: string; data?: string }[];
-    const isAsked = method === "eth_call" && to.toLowerCase() === DAI && data === DECIMALS;
+    const isAsked = method === "eth_call" && to.toLowerCase() === DAI && data === call;
     return isAsked ? answer : truth;
   };
 
@@ -241,6 +241,41 @@ it("does not believe one of two nodes, however often it says that a token has no
     node.lie = undefined;
     await indexing!.wrote(11);
     expect(await rows()).toEqual([1]);
+  } finally {
+    await indexing?.stop();
+    await other.stop();
+  }
+});
+
+const textOf = (text: string): Hex => encodeAbiParameters([{ type: "string" }], [text]);
+
+it.each<[string, string, unknown, unknown, string, string]>([
+  ["symbol()", "symbol()", textOf("DAI"), textOf("DAY"), '"DAI"', '"DAY"'],
+  ["decimals()", "decimals()", decimalsOf(18), decimalsOf(6), "18", "6"],
+  ["bytes", "name()", textOf("DAI"), "0xff", '"DAI"', "0xff"],
+])("two nodes that differ are both named with what they answer: %s", async (...given) => {
+  const [, name, one, two, shown, otherShown] = given;
+  const call = toFunctionSelector(`function ${name}`);
+  const other = await startInventedNode([], 0);
+  try {
+    adds([], [{ do: "make" }], ...empty(10));
+    other.blocks = node.blocks;
+    node.lie = daiSays(one, call);
+    other.lie = daiSays(two, call);
+    await start({ rpcUrls: [node.url, other.url] });
+    const failure = await indexing!.heard(({ event }) => event === "failure");
+    const answers = [
+      `${shown} of ${new URL(node.url).host}`,
+      `${otherShown} of ${new URL(other.url).host}`,
+    ];
+    const { reason } = failure as { reason: string };
+    for (const answer of answers) expect(reason).toContain(answer);
+    expect(reason).toMatch(
+      /^token 0x6B17\w* answers \w+\(\) otherwise .* leave the wrong one out of RPC_URL/,
+    );
+    expect(await rows()).toEqual([]);
+    other.lie = daiSays(one, call);
+    await indexing!.wrote(11);
   } finally {
     await indexing?.stop();
     await other.stop();

@@ -1,7 +1,7 @@
 // The senders of transactions as takers: with what requests a node is asked for them, and what it may leave out.
 import { getAddress, type Hex } from "viem";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
-import { Requests } from "../../chain/requests.ts";
+import { Requests, type Read } from "../../chain/requests.ts";
 import { ChainSource } from "../../chain/source.ts";
 import {
   chainOf,
@@ -34,11 +34,7 @@ const isWhole = (method: string, [, whole]: readonly unknown[]): boolean =>
   method === "eth_getBlockByNumber" && whole === true;
 
 class Watched extends Requests {
-  override async ask<T>(
-    method: string,
-    params: readonly unknown[],
-    read: (result: unknown) => T,
-  ): Promise<T> {
+  override async ask<T>(method: string, params: readonly unknown[], read: Read<T>): Promise<T> {
     const isOfBlock = isWhole(method, params);
     if (isOfBlock || method === "eth_getTransactionByHash") asked.push(params[0] as Hex);
     if (!isOfBlock) return super.ask(method, params, read);
