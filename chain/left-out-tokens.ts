@@ -65,7 +65,10 @@ export class LeftOutTokens {
         ([address, { symbol, block }]) =>
           `${address} (${symbol ?? "without a symbol"}) since block ${block}`,
       );
-    const others = all.length > NAMED ? ` and ${all.length - NAMED} others` : "";
+    const others =
+      all.length > NAMED
+        ? ` and ${all.length - NAMED} others (all: \`select address, block, answers from dex_private.index_contract where kind = 'token'\`)`
+        : "";
     return `Offers and trades of tokens that had no usable decimals with their first row are left out, whatever they say now: ${named.join(", ")}${others}. For one that has them now, \`set role dex_writer; select ingest.take_back(N - 1)\`, where N is its block, and a start fill the history from there on anew.`;
   }
 }

@@ -4,7 +4,7 @@ import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import { uniswapV2 } from "../../chain/exchanges/uniswap-v2.ts";
 import { uniswapV3 } from "../../chain/exchanges/uniswap-v3.ts";
 import type { IndexerOptions } from "../../chain/indexer-options.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { startIndexing, type Indexing } from "./indexing.ts";
 import {
   chainOf,
@@ -280,4 +280,24 @@ it.each<[string, string, unknown, unknown, string, string]>([
     await indexing?.stop();
     await other.stop();
   }
+});
+
+it("are named at a start, the first ten, with the query that lists all of them", async () => {
+  adds([], []);
+  await (await start()).wrote(1);
+  await indexing!.stop();
+  const tokens = Array.from({ length: 12 }, (_, n) => {
+    const address = numberToHex(n + 1, { size: 20 });
+    return { address, kind: "token", block: 1, answers: { symbol: null } };
+  });
+  await using client = await openClient(database.url);
+  await client.query("set role dex_writer");
+  await client.query("select ingest.found_contracts($1)", [JSON.stringify(tokens)]);
+  await start();
+  const line = await indexing!.heard(({ event }) => event === "leftOut");
+  const { reason } = line as { reason: string };
+  expect(reason.match(/since block 1/g)).toHaveLength(10);
+  const [, query = ""] = /and 2 others \(all: `(.*?)`\)/.exec(reason) ?? [];
+  const { rows: listed } = await client.query<{ address: string }>(query);
+  expect(listed.map(({ address }) => address)).toEqual(tokens.map(({ address }) => address));
 });
