@@ -92,6 +92,32 @@ export async function refuseBeforeBaseline(
   throw beforeBaseline(baseline.file);
 }
 
+/** The database has another migration than the folder. Nothing was changed. */
+export class OtherMigration extends Error {
+  override readonly name = "OtherMigration";
+}
+
+/**
+ * Throws `OtherMigration` where the database has a migration of whose number the folder has another. A new one can then only get
+ * a number that the database takes for applied. `whole`: also where the folder has none of that number.
+ */
+export async function refuseOthers(
+  applied: readonly RecordedMigration[],
+  { folder = MIGRATIONS_FOLDER, whole = false }: { folder?: string; whole?: boolean } = {},
+): Promise<void> {
+  const committed = await committedMigrations(folder);
+  for (const { filename, hash } of applied) {
+    const own = committed.find(({ recordedAs }) => recordedAs === filename);
+    if (own === undefined ? !whole : own.hash === hash) continue;
+    throw new OtherMigration(
+      own === undefined
+        ? `The database has the migration ${filename}, which ${folder}/committed lacks. Get that file first.`
+        : `The database has a different migration of the number of ${own.file}, which is not applied. Find out which of the two is right, ` +
+            `put that file here, and commit the other change again, by db:uncommit and db:commit or as a new one.`,
+    );
+  }
+}
+
 export const beforeBaseline = (file: string): BeforeBaseline =>
   new BeforeBaseline(
     `This database has the migrations before the baseline ${file} and cannot be migrated further. ` +

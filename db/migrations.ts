@@ -9,6 +9,7 @@ import {
   recordedMigrations,
   recordedName,
   refuseBeforeBaseline,
+  refuseOthers,
   type RecordedMigration,
 } from "./committed.ts";
 import { connect, type Client, type Database } from "./connect.ts";
@@ -148,8 +149,8 @@ const TOO_LONG = ["55P03", "57014"];
 
 /**
  * Rehearses the pending migrations in a transaction that is rolled back: objects that a site has added to the schema can make
- * one fail. Throws `CannotMigrate` if a pending migration of this folder fails, and `BeforeBaseline` if the database
- * predates the baseline; refuses an unfit database. Does not rehearse on an empty database, nor anything from the first migration on
+ * one fail. Throws `CannotMigrate` if a pending migration of this folder fails, `BeforeBaseline` if the database
+ * predates the baseline, and `OtherMigration` if it has others; refuses an unfit database. Does not rehearse on an empty database, nor anything from the first migration on
  * that runs outside a transaction.
  */
 async function rehearseMigrations(url: string, folder: string): Promise<void> {
@@ -158,6 +159,7 @@ async function rehearseMigrations(url: string, folder: string): Promise<void> {
   await using client = await connect(url, { role: "dex_owner", ...bounds });
   const recorded = await recordedMigrations(client);
   await refuseBeforeBaseline(recorded, folder);
+  await refuseOthers(recorded, { folder });
   const applied = new Set(recorded.map(({ filename }) => filename));
   await refuseUnfit(client, applied.size === 0);
   if (applied.size === 0) return;

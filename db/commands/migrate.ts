@@ -1,7 +1,12 @@
 // npm run db:migrate, db:commit, db:uncommit: graphile-migrate on the database and its shadow.
 import { commit, uncommit } from "graphile-migrate";
 import { chmod } from "node:fs/promises";
-import { committedFiles, MIGRATIONS_FOLDER } from "../committed.ts";
+import {
+  committedFiles,
+  MIGRATIONS_FOLDER,
+  recordedMigrations,
+  refuseOthers,
+} from "../committed.ts";
 import { readCommandLine, refuse } from "../command-line.ts";
 import { connect } from "../connect.ts";
 import { errorText } from "../error-text.ts";
@@ -42,6 +47,7 @@ try {
     await (await connect(url)).end();
     await uncommit(settings);
   } else {
+    await refuseOthersOf(url);
     await retryLocks(
       url,
       (connectionString) => commit({ ...settings, connectionString }, values.message),
@@ -58,4 +64,10 @@ try {
 } catch (error) {
   console.error(errorText(error));
   process.exitCode = 1;
+}
+
+/** Else the change could get a number that the database has: it would take it for applied. */
+async function refuseOthersOf(database: string): Promise<void> {
+  await using client = await connect(database, { role: "dex_owner" });
+  await refuseOthers(await recordedMigrations(client), { whole: true });
 }

@@ -2,6 +2,7 @@
 // for both, 0 for neither, and 4 where it could not look.
 import { status } from "graphile-migrate";
 import { readCommandLine } from "../command-line.ts";
+import { recordedMigrations, refuseOthers } from "../committed.ts";
 import { connect } from "../connect.ts";
 import { errorText } from "../error-text.ts";
 import { ownerUrl } from "../locate.ts";
@@ -29,8 +30,9 @@ try {
   const settings = await migrateSettings(url, process.env, () => undefined);
   const { hasCurrentMigration } = await status(settings, { skipDatabase: true });
   // graphile-migrate would create its schema first, which a standby cannot.
-  const client = await connect(url, { role: "dex_owner" });
-  const waiting = await pendingMigrations(client).finally(() => client.end());
+  await using client = await connect(url, { role: "dex_owner" });
+  const waiting = await pendingMigrations(client);
+  await refuseOthers(await recordedMigrations(client));
   if (waiting.length > 0) {
     console.log(`Committed migrations wait: ${waiting.join(", ")}.`);
   }

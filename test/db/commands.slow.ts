@@ -96,6 +96,47 @@ it("creates the roles, migrates, commits a change with a shadow database, and un
   expect(await committed()).toEqual(before);
 });
 
+it("refuses a change whose number the database has for another one", async () => {
+  await using shared = await makeDatabase();
+  await using another = await makeDatabase();
+  const env = { DATABASE_OWNER_URL: shared.url };
+  const elsewhere = { DATABASE_OWNER_URL: another.url };
+  for (const owner of [env, elsewhere]) {
+    const roles = await runFile("db/commands/roles.ts", owner, [], copy.folder).ended;
+    expect(roles).toMatchObject({ code: 0 });
+  }
+  const before = await committed();
+  const current = join(copy.folder, "db/migrations/current/1-current.sql");
+  await writeFile(current, CHANGE);
+  expect(await migrate(["commit", "-m", "one"], env)).toMatchObject({ code: 0 });
+  const [own = ""] = (await committed()).filter((name) => !before.includes(name));
+  const folder = join(copy.folder, "db/migrations/committed");
+  const first = await readFile(join(folder, own), "utf8");
+
+  // In another clone, which has not got that file.
+  await rm(join(folder, own));
+  await writeFile(current, CHANGE.replaceAll("token_symbol", "token_name"));
+  expect(await migrate(["commit", "-m", "other"], env)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^The database has the migration \d{6}\.sql, which .*lacks/),
+  });
+  expect(await committed()).toEqual(before);
+  // Against a database without it, it gets the number.
+  expect(await migrate(["commit", "-m", "other"], elsewhere)).toMatchObject({ code: 0 });
+  const different = expect.stringMatching(
+    /The database has a different migration of the number of \d{6}-other\.sql, which is not applied/,
+  );
+  expect(await migrate(["migrate"], env)).toMatchObject({ code: 1, stderr: different });
+  expect(await status(env)).toMatchObject({ code: 4, stderr: different });
+
+  const [other = ""] = (await committed()).filter((name) => !before.includes(name));
+  await rm(join(folder, other));
+  await writeFile(join(folder, own), first);
+  expect(await migrate(["migrate"], env)).toMatchObject({ code: 0 });
+  expect(await status(env)).toMatchObject({ code: 0, stdout: "Up to date.\n" });
+  await rm(join(folder, own), { force: true });
+});
+
 it("finds the running embedded database and its shadow by default", async () => {
   const dataDirs = new DataDirs();
   const dataDir = await dataDirs.make();
