@@ -43,7 +43,7 @@ export async function findUnindexed(db: Client, schemas: string[]): Promise<Find
 }
 
 /** Of these a reorganisation deletes rows; of tokens and pairs never. */
-const TAKEN_BACK = ["dex_block", "dex_offer", "dex_pool", "dex_pool_state", "dex_trade"];
+export const TAKEN_BACK = ["dex_block", "dex_offer", "dex_pool", "dex_pool_state", "dex_trade"];
 
 /** The foreign keys, in any schema, that refuse a reorganisation. */
 export async function findHolding(db: Client): Promise<Finding[]> {

@@ -1,5 +1,6 @@
 // Finds what a migration makes that does not belong there.
 import type { CatalogObject } from "../check/catalog.ts";
+import { TAKEN_BACK } from "../check/relations.ts";
 import { isEqual, isGrantedToReader, isSilent, textOf } from "../check/object-facts.ts";
 import type { Changes } from "./catalog-changes.ts";
 import { EXPOSED_SCHEMA, keptBy, listed, nameOf } from "./readers.ts";
@@ -84,7 +85,13 @@ function inNewObject(
     const what = `it may make calls of ${nameOf(name)} ambiguous, of which there is another`;
     return [{ rule: "published", what, at }];
   }
-  const deletes = / ON (DELETE|UPDATE) (CASCADE|SET)/.test(textOf(facts, "definition"));
+  const definition = textOf(facts, "definition");
+  const [, held = ""] = /^FOREIGN KEY .* REFERENCES (?:public\.)?(\w+)\(/.exec(definition) ?? [];
+  if (TAKEN_BACK.includes(held) && !/ ON DELETE (CASCADE|SET)/.test(definition)) {
+    const what = `${name} keeps rows of ${held}: a reorganisation that takes one back fails, and writing stops`;
+    return [{ rule: "holds-rows", what, at }];
+  }
+  const deletes = / ON (DELETE|UPDATE) (CASCADE|SET)/.test(definition);
   return kind === "constraint" && deletes && before.has(partOf ?? "")
     ? [{ rule: "cascade", what: `${name} changes or deletes rows that no statement names`, at }]
     : [];

@@ -15,7 +15,7 @@ export const EXPOSED_SCHEMA = "public";
 /** Folders with code that queries the database. */
 const READING_FOLDERS = [
   ...["chain", "graphql", "http", "market", "page", "rest", "server"],
-  ...["db/load", "db/simulate"],
+  ...["db/commands", "db/export", "db/load", "db/mirror", "db/simulate", "db/verify"],
 ];
 
 /** The code that names database objects, and the types of the tracked SDL. */

@@ -55,6 +55,7 @@ const OF_OURS = {
     "keep it, and add the new object beside it. Deprecate the old one (@deprecated in its comment), switch the readers, and then remove it in a migration that overrules this rule and says why it is safe.",
   cascade:
     "drop each object by its name: cascade also drops dependent objects, including those that a site has added.",
+  "holds-rows": "declare it with on delete cascade or on delete set null.",
   tags: "keep the smart tags and change only the description below them: tags name fields, and show or hide them.",
   comment: "describe it for clients with a comment on it in the same migration.",
   grant:

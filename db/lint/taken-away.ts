@@ -125,7 +125,8 @@ function lost(was: CatalogObject, is: CatalogObject, fact: string): string[] {
 const HIDING_TAGS = /^@(behavior( -\S+)+$|omit)/;
 
 /** Tags that name or hide an object, or parts of it. */
-const NAMING_TAGS = /^@(name|fieldName|foreignFieldName|simpleCollections|behavior\b.*\s-|omit)/;
+const NAMING_TAGS =
+  /^@(name|fieldName|foreignFieldName|simpleCollections|listSuffix|enum|interface|implements|primaryKey|notNull|behavior\b.*\s-|omit)/;
 
 function inComment(was: CatalogObject, is: CatalogObject, at: number): Placed[] {
   const [stood, stands] = [textOf(was.facts, "comment"), textOf(is.facts, "comment")];

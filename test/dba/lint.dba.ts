@@ -122,7 +122,7 @@ describe("locks and rewriting", () => {
       "adding-required-field",
     ],
     [
-      "alter table dex_trade add constraint dex_trade_offer_id_fkey foreign key (offer_id) references dex_offer (id)",
+      "alter table dex_trade add constraint dex_trade_lot_gem_fkey foreign key (lot_gem) references dex_token (address)",
       "adding-foreign-key-constraint",
     ],
     [
@@ -439,6 +439,14 @@ describe("objects that clients read", () => {
       "it drops ingest.checked_to(integer, integer), which chain/",
     ],
     [
+      "drop function ingest.fill_digests(integer)",
+      "it drops ingest.fill_digests(integer), which db/commands/",
+    ],
+    [
+      "--! no-transaction\ndrop view if exists dex_private.misdigested_block",
+      "it drops dex_private.misdigested_block, which db/verify/",
+    ],
+    [
       "alter table dex_trade drop constraint dex_trade_tx_idx_key",
       "it drops dex_trade_tx_idx_key, which GraphQL may use to find or link records of public.dex_trade",
     ],
@@ -473,10 +481,13 @@ describe("objects that clients read", () => {
           `the tag ${tag} renames or hides`,
         ] as const,
     ),
-    [
-      "comment on table dex_token is E'@simpleCollections only\\nA token.'",
-      "the tag @simpleCollections only renames or hides",
-    ],
+    ...["@simpleCollections only", "@enum", "@listSuffix omit", "@interface mode:single"].map(
+      (tag) =>
+        [
+          `comment on table dex_token is E'${tag}\\nA token.'`,
+          `the tag ${tag} renames or hides`,
+        ] as const,
+    ),
   ] as const;
   let found: LintFinding[][];
   beforeAll(async () => {
@@ -498,6 +509,14 @@ describe("objects that clients read", () => {
       expect(found[index]![0]!.what).toContain(what);
     },
   );
+
+  it("rejects a foreign key that a reorganisation cannot pass, and accepts one that it can", async () => {
+    const keyed = (action: string): string =>
+      `create table dex_private.mark (trade_id bigint primary key references dex_trade (id) ${action});`;
+    expect(await rulesOf(keyed(""))).toEqual(["holds-rows"]);
+    expect(await rulesOf(keyed("on delete restrict"))).toEqual(["holds-rows"]);
+    expect(await rulesOf(keyed("on delete cascade"))).toEqual([]);
+  });
 
   it("rejects a drop by cascade", async () => {
     expect(await rulesOf("drop function dex_private.unused(text) cascade;")).toEqual(["cascade"]);
