@@ -81,6 +81,12 @@ export async function readCatalog(db: Database, schemas: string[]): Promise<Cata
           and (
             (dependency.classid = found.class and dependency.objid = found.object)
             or (dependency.classid = 'pg_class'::regclass and dependency.objid = found.within)
+            -- The extension has a composite type, and not the relation of its columns.
+            or (
+              found.class = 'pg_class'::regclass
+              and dependency.classid = 'pg_type'::regclass
+              and dependency.objid = (select reltype from pg_class where oid = found.object)
+            )
           )
       )
       order by found.name`,

@@ -81,6 +81,8 @@ it("finds nothing in a migrated database with objects in a site's own schema", a
   await dba.query("create table of_extension (id integer primary key, note text)");
   await dba.query("grant all on of_extension to public");
   await dba.query("alter extension plpgsql add table of_extension");
+  await dba.query("create type row_of_extension as (id integer, note text)");
+  await dba.query("alter extension plpgsql add type row_of_extension");
 
   expect(await check(database)).toEqual({
     compared: ["public", "dex_private", "ingest"],
