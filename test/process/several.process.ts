@@ -120,7 +120,7 @@ describeWithRedis("RATE_LIMIT_REDIS_URL", () => {
     await one.printed(COUNTS);
     await redis.ask(async (client) => {
       await client.config("SET", "requirepass", "another");
-      await client.client("KILL", "TYPE", "normal");
+      await client.call("CLIENT", "KILL", "TYPE", "normal");
     });
     await one.printed(/does not count: NOAUTH/);
   });
