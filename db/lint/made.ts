@@ -26,6 +26,7 @@ export function findMade(changes: Changes): Placed[] {
       ...findOtherResult(was, is, kept, at).filter(
         (one) => !removed.some((gone) => gone.at === one.at),
       ),
+      ...findOtherDefault(was, is, kept, at),
     ]),
     ...findLongerRows(changes),
   ];
@@ -143,6 +144,27 @@ function findOtherResult(
     .map((fact): Placed => ({
       rule: "kept",
       what: `it changes ${was.name}, with which the rows that stand were computed`,
+      at: at(fact),
+    }));
+}
+
+/** A column whose value the functions of ingest leave to its definition is filled otherwise. */
+function findOtherDefault(
+  was: CatalogObject,
+  is: CatalogObject,
+  kept: ReadonlySet<string>,
+  at: (fact: string) => number,
+): Placed[] {
+  if (was.kind !== "column" || !kept.has(was.partOf ?? "")) return [];
+  // A default of another table is for rows that somebody else writes.
+  const isOfStaging = was.name.startsWith("ingest.");
+  return ["default", "generated", "identity"]
+    .filter((fact) => !isEqual(was.facts[fact], is.facts[fact]))
+    .filter((fact) => isOfStaging || (fact !== "default" && textOf(was.facts, fact) !== ""))
+    .slice(0, 1)
+    .map((fact): Placed => ({
+      rule: "kept",
+      what: `it changes how ${was.name} is filled, on which the functions of ingest rely`,
       at: at(fact),
     }));
 }

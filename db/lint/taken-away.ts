@@ -103,6 +103,11 @@ function inChanged(
     const types = `from ${textOf(was.facts, fact)} to ${textOf(is.facts, fact)}`;
     add("changing-column-type", fact, `it changes the ${fact} of ${name}${readBy}, ${types}`);
   }
+  if (kind === "function" && differs("strict") && is.facts["strict"] === true) {
+    const readBy = clause();
+    const what = `it lets ${name}${readBy ?? ""}, give nothing where an argument is null`;
+    if (readBy !== undefined) add("published", "strict", what);
+  }
   if (["view", "materialized view"].includes(kind) && differs("options")) {
     const readBy = clause();
     if (readBy !== undefined) {

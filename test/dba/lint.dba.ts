@@ -940,6 +940,10 @@ describe("what a migration may contain", () => {
       "create or replace function dex_private.keep_figures(first_trade bigint, figures dex_private.period_figure[] default null) returns void language sql as 'select'",
     ],
     ["kept", "alter function ingest.take_back(integer) security invoker"],
+    ["kept", "alter table ingest.staged_offer alter column filled set default true"],
+    ["kept", "alter table ingest.staged_block alter column staged_by drop default"],
+    ["kept", "alter table dex_pair alter column market drop expression"],
+    ["published", "alter function dex_latest_head() strict"],
     ["write-grant", "grant execute on function ingest.take_back(integer) to dex_reader"],
     [
       "write-grant",
