@@ -1,7 +1,7 @@
 // Compares the catalogs before and after a migration, and attributes each difference to a statement.
 import type { CatalogObject } from "../check/catalog.ts";
 import { isEqual } from "../check/object-facts.ts";
-import type { Catalog } from "./lint-shadow.ts";
+import type { Catalog } from "./effects.ts";
 
 export interface Changes {
   before: Catalog;

@@ -2,7 +2,7 @@
 import type { Node, RangeVar } from "libpg-query";
 import { entriesOf, rangeName } from "./functions.ts";
 import type { Violation } from "./rules.ts";
-import { BLOCKING, type Catalog, type Effects } from "./lint-shadow.ts";
+import { BLOCKING, type Catalog, type Effects } from "./effects.ts";
 
 /** Later readers and writers wait up to this long. */
 const LONGEST_WAIT_MS = 5000;

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { buildSchema, isObjectType } from "graphql";
 import type { CatalogObject } from "../check/catalog.ts";
 import { isHidden, textOf } from "../check/object-facts.ts";
-import type { Catalog } from "./lint-shadow.ts";
+import type { Catalog } from "./effects.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -2,7 +2,7 @@
 import type { CatalogObject } from "../check/catalog.ts";
 import { isEqual, isGrantedToReader, listOf, textOf } from "../check/object-facts.ts";
 import type { Changes } from "./catalog-changes.ts";
-import type { Catalog } from "./lint-shadow.ts";
+import type { Catalog } from "./effects.ts";
 import { nameOf, reachedFrom } from "./readers.ts";
 import type { Placed } from "./rules.ts";
 
