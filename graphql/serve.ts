@@ -65,7 +65,7 @@ export interface GraphqlOptions extends PresetOptions {
 
 /**
  * Serves POST /graphql, and GraphiQL at /graphiql. Requests wait up to 5 seconds until the schema is built, unless the
- * database has what cannot be in one schema. A failed build is repeated every second.
+ * database has what cannot be in one schema. A failed build is repeated.
  */
 export async function makeGraphql(
   server: Server,
@@ -116,7 +116,7 @@ export async function makeGraphql(
       const isConflict = error !== undefined && databaseFailure(error) === undefined;
       conflict = isConflict ? oneLine(error) : undefined;
     };
-    const schema = atOnce ?? untilBuilt(build, note, log, signal);
+    const schema = atOnce ?? untilBuilt(build, catalogs, note, log, signal);
     const serving = (instance = new Serving({ preset: presetOf(exposedSchemas, pool), schema }));
     // live/ serves WebSocket, because grafserv's own handler has no bounds.
     await serving.addTo(router as unknown as Express, server, false);
@@ -186,14 +186,19 @@ function unlessConflict(error: unknown): undefined {
   return undefined;
 }
 
-/** Repeats a failed build every second, notes the outcome of each, and logs each new reason once. */
+/**
+ * Repeats a failed build every second, notes the outcome of each, and logs each new reason once. A build holds up the
+ * process, so what the catalogs are the reason for waits until they have changed.
+ */
 async function untilBuilt(
   build: () => Promise<GraphQLSchema>,
+  catalogs: Pool,
   note: (error: Error | undefined) => void,
   log: (error: unknown) => void,
   signal: AbortSignal,
 ): Promise<GraphQLSchema> {
   let logged: string | undefined;
+  let failedWith: string | undefined;
   for (;;) {
     try {
       const schema = await build();
@@ -206,8 +211,14 @@ async function untilBuilt(
       const { message } = error as Error;
       if (message !== logged) log(error);
       logged = message;
-      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
-      signal.throwIfAborted();
+      const isOfCatalogs = databaseFailure(error) === undefined;
+      let state: string | undefined;
+      do {
+        await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+        signal.throwIfAborted();
+        state = await catalogState(catalogs).catch(() => undefined);
+      } while (isOfCatalogs && state !== undefined && state === failedWith);
+      failedWith = state;
     }
   }
 }

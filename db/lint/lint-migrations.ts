@@ -10,7 +10,7 @@ import { findMade } from "./made.ts";
 import { keptBy, type Readers } from "./readers.ts";
 import { findRights } from "./rights.ts";
 import { isSquawkRule, safeWay, isRule, type Rule, type Violation } from "./rules.ts";
-import type { LintShadow } from "./lint-shadow.ts";
+import type { LintShadow, Sdl } from "./lint-shadow.ts";
 import { askSquawk, exactest, type SquawkWarning } from "./squawk.ts";
 import { readStatements, SqlSyntaxError, type Statement } from "./statements.ts";
 import { findTakenAway, merged } from "./taken-away.ts";
@@ -41,6 +41,8 @@ export interface LintOptions {
   /** With the migrations before it. */
   shadow: LintShadow;
   readers: Readers;
+  /** What GraphQL's clients lose between two schemas. */
+  lostBetween?: (before: string, after: string) => string[];
   /** Whether the shadow keeps the migration, for the next one. */
   keep?: boolean;
 }
@@ -52,6 +54,9 @@ const SAYS_SCAN: Rule[] = [
   ...(["disallowed-unique-constraint", "adding-serial-primary-key-field"] as const),
   ...(["require-concurrent-index-creation", "require-concurrent-reindex"] as const),
 ];
+
+/** Rules that name what a migration takes from clients, so that what GraphQL loses by it needs no second overrule. */
+const TAKES_AWAY: Rule[] = ["published", "changing-column-type", "ban-drop-not-null", "tags"];
 
 /** Statements that leave the catalog as it is. */
 const OF_ROWS = ["VariableSetStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt"];
@@ -104,11 +109,11 @@ export async function lintMigration(
 async function findAll(
   statements: Statement[],
   text: string,
-  { shadow, readers, keep = false }: LintOptions,
+  { shadow, readers, lostBetween = () => [], keep = false }: LintOptions,
 ): Promise<Violation[][]> {
   // As graphile-migrate reads it: the first line below the headers alone may say so.
   const inTransaction = !isNoTransactionDefined(parseMigrationText("", text, false).body);
-  const { catalog, functions: before, excess: stood } = await shadow.before();
+  const { catalog, functions: before, excess: stood, sdl: shown } = await shadow.before();
   const functions = before.copy();
   for (const { node } of statements) functions.learn(node);
   const warnings = await askSquawk(text, inTransaction);
@@ -149,7 +154,7 @@ async function findAll(
     sql: notAllowed[index]?.length === 0 && !isTimeout(node) ? inOneTransaction(own) : undefined,
     changesCatalog: !OF_ROWS.some((kind) => kind in node),
   }));
-  const { effects, excess } = await shadow.apply(tried, keep);
+  const { effects, excess, sdl } = await shadow.apply(tried, keep);
   const changes = findChanges(
     catalog,
     effects.map((effect) => effect.catalog),
@@ -172,12 +177,33 @@ async function findAll(
     ({ rule }) => !hasFailed || !["comment", "grant"].includes(rule),
   );
   for (const { at, ...violation } of merged(placed)) found[at]?.push(violation);
+  if (!hasFailed) {
+    const isNamed = placed.some(({ rule }) => TAKES_AWAY.includes(rule));
+    const last = tried.findLastIndex(({ changesCatalog }) => changesCatalog);
+    found[last]?.push(...inGraphql(shown, sdl, isNamed ? () => [] : lostBetween));
+  }
   for (const [index, { error }] of effects.entries()) {
     if (error !== undefined && found[index]?.length === 0) {
       found[index].push({ rule: "apply", what: `PostgreSQL refuses it: ${error}` });
     }
   }
   return found.map(unique);
+}
+
+/** What the migration does to GraphQL. */
+function inGraphql(
+  before: Sdl,
+  after: Sdl,
+  lostBetween: (before: string, after: string) => string[],
+): Violation[] {
+  if (after.problem !== undefined && after.problem !== before.problem) {
+    return [{ rule: "graphql", what: `the GraphQL schema cannot be made: ${after.problem}` }];
+  }
+  if (before.text === undefined || after.text === undefined) return [];
+  const [first, ...more] = lostBetween(before.text, after.text);
+  if (first === undefined) return [];
+  const also = more.length === 0 ? "" : `; and ${more.length} more`;
+  return [{ rule: "graphql", what: `GraphQL clients lose something: ${first}${also}` }];
 }
 
 /** Without what squawk says already. */

@@ -3,6 +3,7 @@ import { readCatalog } from "../check/catalog.ts";
 import { applyOnly, makeShadow, type Shadow } from "../check/check-shadow.ts";
 import { findExcessiveRights } from "../check/grants.ts";
 import { connect, type Client } from "../connect.ts";
+import { errorText } from "../error-text.ts";
 import type { ShadowUrls } from "../locate.ts";
 import { effectsOf, measure, SCHEMAS, type Catalog, type Effects } from "./effects.ts";
 import { KnownFunctions } from "./functions.ts";
@@ -23,14 +24,29 @@ export interface Tried {
   changesCatalog: boolean;
 }
 
-interface Before {
+interface Before extends Made {
   catalog: Catalog;
   functions: KnownFunctions;
-  excess: string[];
 }
+
+/** What there is when the statements have been applied. */
+interface Made {
+  excess: string[];
+  sdl: Sdl;
+}
+
+/** What GraphQL makes of the database, or why it cannot. Neither, if it is not asked for. */
+export interface Sdl {
+  text?: string;
+  problem?: string;
+}
+
+/** The GraphQL schema of what a session sees in its transaction, as dex_reader. */
+export type ReadSdl = (client: Client) => Promise<string>;
 
 export class LintShadow {
   readonly #urls: ShadowUrls;
+  readonly #readSdl: ReadSdl | undefined;
   #shadow: Promise<Shadow> | undefined;
   /** One session for all that is rolled back: its caches of the catalog take longer to fill than to use. */
   #client: Promise<Client> | undefined;
@@ -38,8 +54,9 @@ export class LintShadow {
   #applied: string[] | undefined = [];
   #before: Before | undefined;
 
-  constructor(urls: ShadowUrls) {
+  constructor(urls: ShadowUrls, readSdl?: ReadSdl) {
     this.#urls = urls;
+    this.#readSdl = readSdl;
   }
 
   /** Applies these committed migrations, and no other. */
@@ -75,8 +92,10 @@ export class LintShadow {
       for (const { node } of await readStatements(definitions)) {
         if ("CreateFunctionStmt" in node) functions.add(node.CreateFunctionStmt);
       }
-      const excess = await excessOf(client);
-      return { catalog: await catalogOf(client), functions, excess };
+      await client.query("begin");
+      const made = await this.#made(client);
+      await client.query("rollback");
+      return { catalog: await catalogOf(client), functions, ...made };
     }));
   }
 
@@ -84,10 +103,7 @@ export class LintShadow {
    * Applies the statements as db:migrate would, up to the first that fails, in a transaction of which nothing
    * stays unless `keep`. Statements without SQL are left out.
    */
-  async apply(
-    statements: Tried[],
-    keep: boolean,
-  ): Promise<{ effects: Effects[]; excess: string[] }> {
+  async apply(statements: Tried[], keep: boolean): Promise<{ effects: Effects[] } & Made> {
     const { catalog } = await this.before();
     return this.#connected(async (client) => {
       const effects: Effects[] = [];
@@ -102,15 +118,28 @@ export class LintShadow {
         last = { catalog: now, measured };
         if (error !== undefined) break;
       }
-      const excess = await excessOf(client);
+      const made = await this.#made(client);
       await client.query(keep ? "commit" : "rollback");
       if (keep) {
         [this.#applied, this.#before] = [undefined, undefined];
         // A migration may leave settings in its session.
         await this.#disconnect();
       }
-      return { effects, excess };
+      return { effects, ...made };
     });
+  }
+
+  async #made(client: Client): Promise<Made> {
+    const excess = await excessOf(client);
+    if (this.#readSdl === undefined) return { excess, sdl: {} };
+    await client.query("savepoint made");
+    await client.query("set local role dex_reader");
+    const sdl = await this.#readSdl(client).then(
+      (text): Sdl => ({ text }),
+      (error: unknown): Sdl => ({ problem: errorText(error) }),
+    );
+    await client.query("rollback to made");
+    return { excess, sdl };
   }
 
   async drop(): Promise<void> {

@@ -56,6 +56,8 @@ const OF_OURS = {
   cascade:
     "drop each object by its name: cascade also drops dependent objects, including those that a site has added.",
   "holds-rows": "declare it with on delete cascade or on delete set null.",
+  graphql:
+    "give each object a name of its own in GraphQL (smart tags @name, @fieldName and @foreignFieldName), and keep what clients read under its name and with its type, beside what is new.",
   tags: "keep the smart tags and change only the description below them: tags name fields, and show or hide them.",
   comment: "describe it for clients with a comment on it in the same migration.",
   grant:

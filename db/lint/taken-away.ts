@@ -129,22 +129,14 @@ function lost(was: CatalogObject, is: CatalogObject, fact: string): string[] {
 /** Tags that hide an object, or parts of it, and add nothing. */
 const HIDING_TAGS = /^@(behavior( -\S+)+$|omit)/;
 
-/** Tags that name or hide an object, or parts of it. */
-const NAMING_TAGS =
-  /^@(name|fieldName|foreignFieldName|simpleCollections|listSuffix|enum|interface|implements|primaryKey|notNull|behavior\b.*\s-|omit)/;
-
 function inComment(was: CatalogObject, is: CatalogObject, at: number): Placed[] {
   const [stood, stands] = [textOf(was.facts, "comment"), textOf(is.facts, "comment")];
   const [had, has] = [tagsOf(stood), tagsOf(stands)];
   // Removing a hiding tag adds something for clients and takes nothing away.
   const gone = had.filter((tag) => !has.includes(tag) && !HIDING_TAGS.test(tag));
-  const renaming = has.filter((tag) => NAMING_TAGS.test(tag) && !had.includes(tag));
   const losesItsDescription = descriptionOf(stood) !== "" && isSilent(is);
   return [
     ...gone.map((tag): Placed => ({ rule: "tags", what: `it removes the tag ${tag}`, at })),
-    ...renaming.map((tag): Placed => {
-      return { rule: "tags", what: `the tag ${tag} renames or hides what clients read`, at };
-    }),
     ...(losesItsDescription
       ? [{ rule: "comment" as const, what: `it removes the description of ${is.name}`, at }]
       : []),

@@ -2,11 +2,18 @@
 import { fileURLToPath } from "node:url";
 import { readFile } from "node:fs/promises";
 import "../production.ts";
-import { lexicographicSortSchema, printSchema, type GraphQLSchema } from "graphql";
+import {
+  buildSchema,
+  findBreakingChanges,
+  lexicographicSortSchema,
+  printSchema,
+  type GraphQLSchema,
+} from "graphql";
 import { makeSchema } from "postgraphile";
-import { makePool, type Pool } from "../../db/connect.ts";
+import { makePool, type Client, type Pool } from "../../db/connect.ts";
 import { GRAPHQL_LIMITS } from "../limits/limits.ts";
 import { makePreset } from "../preset.ts";
+import { oneLine } from "../build-schema.ts";
 import type { Finding } from "../../db/check/finding.ts";
 
 /** `npm run generate -- schema` writes this file. */
@@ -23,6 +30,25 @@ export function presetOf(pool: Pool): GraphileConfig.Preset {
 /** Sorted, because the order of the database's objects does not matter. */
 export function printSdl(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
+}
+
+/** Of what a session sees in its transaction, as dex_reader. Throws, in one line, why there can be no schema. */
+export async function sdlIn(client: Client): Promise<string> {
+  const connect = (): unknown =>
+    Promise.resolve(Object.assign(client, { release: () => undefined }));
+  try {
+    return printSdl((await makeSchema(presetOf({ connect } as unknown as Pool))).schema);
+  } catch (error) {
+    throw new Error(oneLine(error as Error), { cause: error });
+  }
+}
+
+/** What clients of one schema cannot ask, or read, of the other one. */
+export function lostBetween(before: string, after: string): string[] {
+  if (before === after) return [];
+  return findBreakingChanges(buildSchema(before), buildSchema(after)).map(({ description }) =>
+    description.replace(/\.$/, ""),
+  );
 }
 
 export async function findStaleSdl(url: string): Promise<Finding[]> {

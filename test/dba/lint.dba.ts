@@ -11,6 +11,7 @@ import { KnownFunctions } from "../../db/lint/functions.ts";
 import { reportLines } from "../../db/lint/lint-report.ts";
 import { readStatements } from "../../db/lint/statements.ts";
 import { answeredPage } from "../answered-page.ts";
+import { lostBetween, sdlIn } from "../../graphql/schema/sdl.ts";
 import { clusterUrl } from "../database.ts";
 import { copyRepository, type RepositoryCopy } from "../repository-copy.ts";
 import { runFile, type Ended } from "../service.ts";
@@ -377,14 +378,16 @@ describe("the SQL in the pages of db", () => {
     async (name) => {
       const page = join(REPOSITORY, name);
       const text = await readFile(page, "utf8");
-      const shown = await makeShadow();
+      const shown = new LintShadow({ shadow: clusterUrl(), root: clusterUrl() }, sdlIn);
+      shadows.push(shown);
+      await shown.reach((await readdir(COMMITTED)).sort());
       const file = "db/migrations/current/1-current.sql";
       let sql = "";
       const answered = await answeredPage(text, {
         sql: (given) => Promise.resolve(void (sql = given)),
         run: async () => {
           const files = [{ file, text: sql }];
-          const result = await lintMigration(files, { shadow: shown, readers });
+          const result = await lintMigration(files, { shadow: shown, readers, lostBetween });
           return reportLines({ ...result, linted: [file] }).join("\n");
         },
         ask: () => Promise.reject(new Error("there is no query on this page")),
@@ -466,28 +469,10 @@ describe("objects that clients read", () => {
   const RENAMED = [
     ["comment on table dex_trade is 'A trade.'", "it removes the tag @foreignKey (offer_id)"],
     [
-      "comment on column dex_trade.price is E'@name cost\\nIts price.'",
-      "the tag @name cost renames or hides",
-    ],
-    [
       "comment on constraint dex_pair_base_gem_fkey on dex_pair is '@foreignFieldName pairsAsBase'",
       "it removes the tag @fieldName baseToken",
     ],
     ["comment on function dex_latest_head() is 'The head.'", "it removes the tag @name dexHead"],
-    ...["@behavior +select -orderBy -filterBy", "@behavior +single -connection -list"].map(
-      (tag) =>
-        [
-          `comment on column dex_token.name is E'${tag}\\nIts name.'`,
-          `the tag ${tag} renames or hides`,
-        ] as const,
-    ),
-    ...["@simpleCollections only", "@enum", "@listSuffix omit", "@interface mode:single"].map(
-      (tag) =>
-        [
-          `comment on table dex_token is E'${tag}\\nA token.'`,
-          `the tag ${tag} renames or hides`,
-        ] as const,
-    ),
   ] as const;
   let found: LintFinding[][];
   beforeAll(async () => {
@@ -992,7 +977,7 @@ describe("the command", () => {
   });
   afterAll(() => copy.remove());
   const run = (args: string[] = [], env: Record<string, string> = {}): Promise<Ended> =>
-    runFile("db/commands/lint.ts", env, args, copy.folder).ended;
+    runFile("server/lint-schema-changes.ts", env, args, copy.folder).ended;
 
   it("lints the current migration and those since the baseline, also with --json", async () => {
     const current = "db/migrations/current/1-current.sql";

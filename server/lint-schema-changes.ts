@@ -6,15 +6,16 @@ import {
   readCurrentMigration,
 } from "graphile-migrate/dist/current.js";
 import type { ParsedSettings } from "graphile-migrate/dist/settings.js";
-import { cleanOnSignals, readCommandLine } from "../command-line.ts";
-import { committedFiles, MIGRATIONS_FOLDER } from "../committed.ts";
-import { startTemporary } from "../embedded/temporary.ts";
-import { errorText } from "../error-text.ts";
-import { lintMigration, type LintResult, type MigrationText } from "../lint/lint-migrations.ts";
-import { readReaders } from "../lint/readers.ts";
-import { reportLines } from "../lint/lint-report.ts";
-import { LintShadow } from "../lint/lint-shadow.ts";
-import { shadowUrls } from "../locate.ts";
+import { cleanOnSignals, readCommandLine } from "../db/command-line.ts";
+import { committedFiles, MIGRATIONS_FOLDER } from "../db/committed.ts";
+import { startTemporary } from "../db/embedded/temporary.ts";
+import { errorText } from "../db/error-text.ts";
+import { lintMigration, type LintResult, type MigrationText } from "../db/lint/lint-migrations.ts";
+import { readReaders } from "../db/lint/readers.ts";
+import { reportLines } from "../db/lint/lint-report.ts";
+import { LintShadow } from "../db/lint/lint-shadow.ts";
+import { shadowUrls } from "../db/locate.ts";
+import { lostBetween, sdlIn } from "../graphql/schema/sdl.ts";
 
 /** The last of the migrations that were there before the linter's last rule, and are history. */
 const BASELINE = "000001";
@@ -76,6 +77,7 @@ async function lintAll(tasks: Task[], inOrder: boolean): Promise<LintResult[]> {
     server === undefined
       ? shadowUrls(given, process.env)
       : { shadow: server.url, root: server.url },
+    sdlIn,
   );
   close = async () => {
     await shadow.drop();
@@ -85,7 +87,7 @@ async function lintAll(tasks: Task[], inOrder: boolean): Promise<LintResult[]> {
     const results: LintResult[] = [];
     for (const [index, { before, files }] of tasks.entries()) {
       if (!inOrder || index === 0) await shadow.reach(before);
-      results.push(await lintMigration(files, { shadow, readers, keep: inOrder }));
+      results.push(await lintMigration(files, { shadow, readers, lostBetween, keep: inOrder }));
     }
     return results;
   } finally {
