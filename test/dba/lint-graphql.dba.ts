@@ -68,7 +68,7 @@ it.each([
   expect(found[0]!.what).toContain(reason);
 });
 
-it.each([
+it.each<[sql: string, what: string]>([
   [
     "comment on column dex_trade.price is E'@name cost\\nIts price.'",
     "DexTrade.price was removed; and ",
@@ -78,7 +78,7 @@ it.each([
     " was removed",
   ],
   ...["@simpleCollections only", "@enum", "@listSuffix omit", "@interface mode:single"].map(
-    (tag) => [`comment on table dex_token is E'${tag}\\nA token.'`, ""] as const,
+    (tag): [string, string] => [`comment on table dex_token is E'${tag}\\nA token.'`, ""],
   ),
 ])("rejects %s, by which clients lose fields", async (sql, what) => {
   const found = await lint(`${sql};`);
