@@ -6,6 +6,7 @@ import type {
   CreateStmt,
   GrantStmt,
   Node,
+  RangeVar,
   VariableSetStmt,
 } from "libpg-query";
 import { entriesOf, IS_STATEMENT, statementName, type KnownFunctions } from "./functions.ts";
@@ -118,6 +119,15 @@ function inStatement(kind: string, value: unknown): Violation[] {
   switch (kind) {
     case "VariableSetStmt":
       return inSetting(value as VariableSetStmt);
+    case "UpdateStmt":
+    case "DeleteStmt":
+    case "InsertStmt":
+    case "MergeStmt": {
+      // An update of pg_settings sets one, and is no `set`.
+      const { schemaname, relname = "" } = (value as { relation?: RangeVar }).relation ?? {};
+      const isCatalog = /^(pg_|information_schema$)/.test(schemaname ?? relname);
+      return isCatalog ? [notAllowed(`a write to ${relname}`)] : [];
+    }
     case "AlterTableStmt":
       return inAlterations(value as AlterTableStmt);
     case "CreateStmt": {

@@ -70,6 +70,11 @@ export function findLocks(
   for (const name of rewritten) {
     found.push({ rule: "rewrites-table", what: `it rewrites all of ${name}` });
   }
+  if (kind === "VacuumStmt" && effects.holds) {
+    const what =
+      "it reads rows of tables while others wait for a lock that an earlier statement took";
+    found.push({ rule: "held-lock", what });
+  }
   const isBlocked = namesOf([...BLOCKING, "ShareLock"]).length > 0 || effects.holds;
   if (OF_DATA.includes(kind)) {
     const read = effects.holds ? [...new Set([...namesIn(node, stood), ...namesOf(READING)])] : [];

@@ -211,6 +211,7 @@ describe("locks and rewriting", () => {
     ["new rows", "insert into dex_private.unused (note) select name from dex_token"],
     ["a table by a function", "create table dex_private.n as select * from dex_latest_head()"],
     ["a table from a view", "create table dex_private.n as select pair from dex_price"],
+    ["statistics", "analyze dex_trade"],
   ])("rejects %s of what stands while a lock is held, and accepts it above", async (_, sql) => {
     const lock = "alter table dex_block add column note text;";
     const comment = "comment on column dex_block.note is 'A note.';";
@@ -554,6 +555,10 @@ describe("grants, and the protection of the data", () => {
     ["alter default privileges grant select on tables to dex_reader", "write-grant"],
     ["alter default privileges in schema ingest grant select on tables to public", "write-grant"],
     ["alter default privileges grant execute on functions to dex_reader", "write-grant"],
+    [
+      "alter default privileges in schema dex_private grant insert on tables to dex_writer",
+      "write-grant",
+    ],
     ["grant execute on function dex_latest_head() to public", "execute-grant"],
     ["grant all on all routines in schema dex_private to public", "execute-grant"],
     ["alter default privileges grant execute on functions to public", "execute-grant"],
@@ -854,6 +859,8 @@ describe("what a migration may contain", () => {
     ["setting", "reset all"],
     ["statement", "create rule r as on delete to dex_pair do instead nothing"],
     ["statement", "create extension pg_trgm"],
+    ["statement", "update pg_settings set setting = 'off' where name = 'jit'"],
+    ["statement", "delete from pg_catalog.pg_description"],
     ["statement", "create cast (integer as text) with inout"],
     ["statement", "create operator === (leftarg = integer, rightarg = integer, function = int4eq)"],
     ["statement", "create procedure dex_private.p() language sql as 'delete from dex_trade'"],
