@@ -70,6 +70,8 @@ export function blockControl({ head, go }) {
         name="asked"
         type="search"
         placeholder="2026-01-31T12:00:00Z"
+        pattern="\\s*(\\d+|0x[0-9a-fA-F]+|\\d{4}-.+)\\s*"
+        title="A block's number, its hash (0x…), or a time such as 2026-01-31T12:00:00Z"
         required
         autocomplete="off"
         spellcheck=${false}

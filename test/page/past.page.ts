@@ -173,7 +173,6 @@ describeInChromium("the page of a market as of a past block", () => {
 
   it.each([
     ["99999999", "No such block: there are the blocks from"],
-    ["next", "block must be an integer"],
     ["2026-01-01", "time must be a time"],
     ["0x12", "hash must be the hash"],
   ])("shows why %s is no block, without any figure, and goes back", async (text, message) => {
@@ -185,6 +184,20 @@ describeInChromium("the page of a market as of a past block", () => {
     await page.goBack();
     await isAt(page, AT);
     await names(page, AT);
+    await page.close();
+  });
+
+  it("names the three forms where a text is none of them, before it asks the service, and stays where it is", async () => {
+    const { page } = await openAt(AT);
+    await isAt(page, AT);
+    await ask(page, "next");
+    const invalid = page.locator("input[name=asked]:invalid");
+    expect(await invalid.getAttribute("title")).toContain(
+      "A block's number, its hash (0x…), or a time",
+    );
+    expect(addressed(page)).toBe(String(blockAt(AT)));
+    await ask(page, ` ${blockAt(BEFORE)} `);
+    await isAt(page, BEFORE);
     await page.close();
   });
 
