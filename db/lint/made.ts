@@ -3,7 +3,7 @@ import type { CatalogObject } from "../check/catalog.ts";
 import { TAKEN_BACK } from "../check/relations.ts";
 import { isEqual, isGrantedToReader, isSilent, textOf } from "../check/object-facts.ts";
 import type { Changes } from "./catalog-changes.ts";
-import { EXPOSED_SCHEMA, keptBy, listed, nameOf } from "./readers.ts";
+import { EXPOSED_SCHEMA, keptBy, listed, nameOf, reachedFrom } from "./readers.ts";
 import type { Placed } from "./rules.ts";
 
 const PUBLISHED = ["table", "view", "materialized view", "function"];
@@ -19,6 +19,7 @@ export function findMade(changes: Changes): Placed[] {
       ...findUndescribed(object, at),
       ...findBadType(undefined, object, at),
       ...inNewObject(object, kept, named, at),
+      ...findOfNow(object, changes, at),
     ]),
     ...changed.flatMap(({ was, is, at }) => [
       ...findBadType(was, is, at("type")),
@@ -27,6 +28,9 @@ export function findMade(changes: Changes): Placed[] {
         (one) => !removed.some((gone) => gone.at === one.at),
       ),
       ...findOtherDefault(was, is, kept, at),
+      ...["definition", "body"]
+        .filter((fact) => !isEqual(was.facts[fact], is.facts[fact]))
+        .flatMap((fact) => findOfNow(is, changes, at(fact))),
     ]),
     ...findLongerRows(changes),
   ];
@@ -52,6 +56,19 @@ function findBadType(
     what: `${name} has a type that ${reason}`,
     at,
   }));
+}
+
+/** What shows rows of blocks, and does not follow the block that is asked for. */
+function findOfNow({ kind, name, facts }: CatalogObject, { after }: Changes, at: number): Placed[] {
+  const isRead = PUBLISHED.includes(kind) && facts["result"] !== "trigger";
+  if (!isRead || !name.startsWith(`${EXPOSED_SCHEMA}.`)) return [];
+  const reached = reachedFrom(after, [`${textOf(facts, "definition")} ${textOf(facts, "body")}`]);
+  const read = TAKEN_BACK.map((table) => `${EXPOSED_SCHEMA}.${table}`).filter((one) =>
+    reached.has(one),
+  );
+  if (read.length === 0 || reached.has("dex_private.as_of")) return [];
+  const what = `${name} shows ${listed(read)} as of the head where a past block is asked for, and caches keep that for an hour`;
+  return [{ rule: "as-of", what, at }];
 }
 
 /** The comments and the grant of a new object that clients read. */

@@ -59,6 +59,8 @@ const OF_OURS = {
   graphql:
     "give each object a name of its own in GraphQL (smart tags @name, @fieldName and @foreignFieldName), and keep what clients read under its name and with its type, beside what is new.",
   tags: "keep the smart tags and change only the description below them: tags name fields, and show or hide them.",
+  "as-of":
+    "join dex_private.as_of and take the trades whose id is below its beyond, or read views that do: db/tutorial.md shows it. Or make it in a schema of EXPOSED_SCHEMAS, of which caches keep nothing for so long.",
   comment: "describe it for clients with a comment on it in the same migration.",
   grant:
     "grant it to dex_reader in the same migration, otherwise clients do not see it; objects that clients must not see belong in dex_private.",

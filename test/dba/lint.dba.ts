@@ -496,6 +496,26 @@ describe("objects that clients read", () => {
     },
   );
 
+  const isRefusedByAsOf = async (made: string): Promise<boolean> =>
+    (await rulesOf(`create ${made};`)).includes("as-of");
+
+  it.each([
+    "view dex_x as select trade.id from dex_trade as trade",
+    "function dex_x() returns bigint language sql stable as 'select max(id) from public.dex_trade'",
+    "function dex_x() returns bigint language sql stable as 'select count(*) from public.dex_block'",
+  ])("rejects a new %s, which shows the head where a past block is asked for", async (made) => {
+    expect(await isRefusedByAsOf(made)).toBe(true);
+  });
+
+  it.each([
+    "view dex_x as select trade.id from dex_private.as_of join dex_trade as trade on trade.id < as_of.beyond",
+    "view dex_x as select market.pair as id from dex_market as market",
+    "view dex_x as select token.address as id from dex_token as token",
+    "view dex_private.x as select trade.id from dex_trade as trade",
+  ])("accepts a new %s, which follows the block, has no history, or is not shown", async (made) => {
+    expect(await isRefusedByAsOf(made)).toBe(false);
+  });
+
   it("rejects a foreign key that a reorganisation cannot pass, and accepts one that it can", async () => {
     const keyed = (action: string): string =>
       `create table dex_private.mark (trade_id bigint primary key references dex_trade (id) ${action});`;
