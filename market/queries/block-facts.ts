@@ -209,7 +209,7 @@ export const findRegistrations = (
                   'quoteGem', ${asAddress("pair.quote_gem")},
                   'active', pair.active
                 )
-                order by pair.base_gem, pair.quote_gem
+                order by ${asAddress("pair.base_gem")}, ${asAddress("pair.quote_gem")}
               )
               from dex_pair as pair
               where pair.base_gem = any (array_agg(token.registered))
