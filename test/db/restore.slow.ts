@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { accessSync } from "node:fs";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -227,6 +227,24 @@ function hasPrograms(): boolean {
     await one.end();
     await other.end();
     await expectRestored(restored, original);
+  });
+
+  it("a whole dump restores a newer server after what docs/operations.md says", async () => {
+    const page = await readFile(new URL("../../docs/operations.md", import.meta.url), "utf8");
+    const [, given = ""] =
+      /```sql\n(grant execute on function pg_logical_emit_message[^`]*)```/.exec(page)!;
+    await using superuser = await openClient(original);
+    await superuser.query(given);
+    await using newer = await makeDatabase({ migrated: false });
+    await makeRoles(newer.url);
+    restore(dump(), newer.url);
+    await makeRoles(newer.url);
+    await makeRoles(original);
+    await expectRestored(newer.url, original);
+    await using reader = await openClient(newer.url, { role: "dex_reader" });
+    await expect(reader.query("select pg_logical_emit_message(false, 'x', 'y')")).rejects.toThrow(
+      "permission denied",
+    );
   });
 
   it("a logical replica follows, and works on its own after a rebuild", async () => {
