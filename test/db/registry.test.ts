@@ -206,6 +206,16 @@ describe("a pair", () => {
 });
 
 describe("a token", () => {
+  it("has no name where it is registered with an empty one", async () => {
+    const args = [addressOf("E"), "E", 1, ""];
+    await database.writer.query("select ingest.register_token($1, $2, $3, $4)", args);
+    const { rows } = await database.reader.query("select name from dex_token where symbol = 'E'");
+    expect(rows).toEqual([{ name: null }]);
+    const before = await epoch();
+    await database.writer.query("select ingest.register_token($1, $2, $3, $4)", args);
+    expect(await epoch()).toBe(before);
+  });
+
   it.each([
     ["no address", [null, "X", 1, null], "address is null: it must be 0x and 40 hex digits"],
     ["a bad address", ["0x12", "X", 1, null], "address is 0x12: it must be 0x and 40 hex digits"],

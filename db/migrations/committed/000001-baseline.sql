@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:c111d5a840e9987aca2b55984bf73087b75d122e
+--! Hash: sha1:8d145cb7b2024dfc13260609e96225758cbcd61d
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -5556,6 +5556,9 @@ declare
   renamed bigint;
   repriced integer[] := '{}';
 begin
+  -- A file of tokens writes both alike.
+  register_token.name := nullif(register_token.name, '');
+
   select *
   into known
   from public.dex_token as token
@@ -5644,7 +5647,7 @@ begin
   perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed + renamed)::bigint);
 end
 $$;
-comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or changes its symbol, decimals or name; repeated, it changes nothing. Labels the trades and offers of the token with the symbol, and gives them the address in this letter case. Amounts are in whole tokens, so decimals change no amount, but the best prices of pools.';
+comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or changes its symbol, decimals or name; repeated, it changes nothing. An empty name is null. Labels the trades and offers of the token with the symbol, and gives them the address in this letter case. Amounts are in whole tokens, so decimals change no amount, but the best prices of pools.';
 grant execute on function ingest.register_token(text, text, integer, text) to dex_writer;
 
 -- Registers a pair of tokens as a market, or changes its direction or `active`.

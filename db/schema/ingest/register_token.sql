@@ -21,6 +21,9 @@ declare
   renamed bigint;
   repriced integer[] := '{}';
 begin
+  -- A file of tokens writes both alike.
+  register_token.name := nullif(register_token.name, '');
+
   select *
   into known
   from public.dex_token as token
@@ -109,5 +112,5 @@ begin
   perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed + renamed)::bigint);
 end
 $$;
-comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or changes its symbol, decimals or name; repeated, it changes nothing. Labels the trades and offers of the token with the symbol, and gives them the address in this letter case. Amounts are in whole tokens, so decimals change no amount, but the best prices of pools.';
+comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or changes its symbol, decimals or name; repeated, it changes nothing. An empty name is null. Labels the trades and offers of the token with the symbol, and gives them the address in this letter case. Amounts are in whole tokens, so decimals change no amount, but the best prices of pools.';
 grant execute on function ingest.register_token(text, text, integer, text) to dex_writer;
