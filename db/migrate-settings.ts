@@ -39,9 +39,19 @@ export function logTo(print: (line: string) => void): Logger {
   });
 }
 
-/** If the error is a missing right to create databases, adds instructions; returns other errors unchanged. */
+/** SQLSTATE of a standby, and of a session that only reads. */
+const READ_ONLY = "25006";
+
+/** If the error is a missing right to create databases, or a standby, adds instructions; returns other errors unchanged. */
 export function shadowRefused(error: unknown, root: string): unknown {
   const { message, code } = error as { message: string; code?: string };
+  if (code === READ_ONLY) {
+    return new Error(
+      `${message}. The shadow database is created with ${shownUrl(root)}, which is a standby. Set SHADOW_DATABASE_URL and ` +
+        "ROOT_DATABASE_URL to a server that can be written to.",
+      { cause: error },
+    );
+  }
   if (code !== "42501" && !message.includes("permission denied to create database")) return error;
   return new Error(
     `${message}. The shadow database is created with ${shownUrl(root)}. Set SHADOW_DATABASE_URL and ` +

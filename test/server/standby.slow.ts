@@ -1,6 +1,8 @@
 // A service on a hot standby: clients never go back to an older block, and /ready knows the lag. A service on a primary
 // that another one has replaced.
 import { setTimeout as sleep } from "node:timers/promises";
+import { checkDatabase } from "../../db/check/check.ts";
+import { shadowUrls } from "../../db/locate.ts";
 import { connect, makePool, urlForDatabase, type Client, type Pool } from "../../db/connect.ts";
 import { Fence, standbyNames } from "../../db/fence.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
@@ -36,6 +38,18 @@ afterAll(async () => {
   await Promise.all([onPrimary.close(), onStandby.close()]);
   await Promise.all([writer.end(), primary.end(), standby.end()]);
   await servers.remove();
+});
+
+it("a standby is checked with a shadow database on another server, which db:check asks for", async () => {
+  const check = (root: string) =>
+    checkDatabase({
+      ...{ url: servers.standby, shadow: shadowUrls(root, {}), exposed: ["public"] },
+      checkMade: () => Promise.resolve([]),
+    });
+  await expect(check(servers.standby)).rejects.toThrow(
+    /which is a standby\. Set SHADOW_DATABASE_URL and ROOT_DATABASE_URL to a server that can be written to\.$/,
+  );
+  expect((await check(servers.primary)).findings).toEqual([]);
 });
 
 it("a client that hands back its block gets none before it from a standby that lags", async () => {
