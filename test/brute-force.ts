@@ -123,6 +123,7 @@ function marketOf(pair: Row, { tokens, offers, trades }: Recording, moment: Mome
 
   const ordinals = new Map<string, number>();
   const dealt: Dealt[] = [];
+  const ofOffers = Map.groupBy(trades, (row) => row["offer_id"]);
   for (const row of trades) {
     const block = value(row, "block");
     const ordinal = ordinals.get(block) ?? 0;
@@ -149,7 +150,7 @@ function marketOf(pair: Row, { tokens, offers, trades }: Recording, moment: Mome
         return killed === 0 || (moment.block !== undefined && killed > moment.block);
       })
       .map((offer) => {
-        const taken = trades.filter((row) => row["offer_id"] === offer["id"] && isUpToHead(row));
+        const taken = (ofOffers.get(offer["id"]) ?? []).filter(isUpToHead);
         const [lot, bid] = [units(value(offer, "lot_amt")), units(value(offer, "bid_amt"))];
         const left = lot - sum(taken.map((row) => units(value(row, "lot_amt"))));
         // The same share of the bid: left × bid ÷ lot.
