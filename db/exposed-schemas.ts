@@ -15,3 +15,11 @@ export function namesOfSchemas(text: string): string[] {
 export function areOwnSchemas(names: string[]): boolean {
   return !names.some((name) => NOT_OWN.test(name));
 }
+
+/** The names in EXPOSED_SCHEMAS, for a command. Throws, naming the setting, where one is not of a site's own schema. */
+export function ownSchemas(given = ""): string[] {
+  if (given.trim() === "") return [];
+  const names = namesOfSchemas(given);
+  if (areOwnSchemas(names)) return names;
+  throw new Error(`EXPOSED_SCHEMAS: ${JSON.stringify(given)} is not ${EXPOSED_SCHEMAS_ACCEPTED}.`);
+}

@@ -5,7 +5,7 @@ import type { Shadow } from "../db/check/check-shadow.ts";
 import { findStaleSdl } from "../graphql/schema/sdl.ts";
 import { cleanOnSignals, readCommandLine } from "../db/command-line.ts";
 import { errorText } from "../db/error-text.ts";
-import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../db/exposed-schemas.ts";
+import { ownSchemas } from "../db/exposed-schemas.ts";
 import { ownerUrl, shadowUrls } from "../db/locate.ts";
 import { shownUrl } from "../db/postgres-url.ts";
 import type { Finding } from "../db/check/finding.ts";
@@ -33,7 +33,7 @@ try {
   const result = await checkDatabase({
     url,
     shadow: shadowUrls(url, process.env),
-    exposed: exposedSchemas(process.env["EXPOSED_SCHEMAS"]),
+    exposed: ["public", ...ownSchemas(process.env["EXPOSED_SCHEMAS"])],
     checkMade: findStaleSdl,
     onShadow: (making) => void (shadow = making),
   });
@@ -46,18 +46,6 @@ try {
 } catch (error) {
   console.error(`The database could not be checked: ${errorText(error)}`);
   process.exitCode = 2;
-}
-
-/** Those that GraphQL shows. */
-function exposedSchemas(given = ""): string[] {
-  if (given.trim() === "") return ["public"];
-  const own = namesOfSchemas(given);
-  if (!areOwnSchemas(own)) {
-    throw new Error(
-      `EXPOSED_SCHEMAS: ${JSON.stringify(given)} is not ${EXPOSED_SCHEMAS_ACCEPTED}.`,
-    );
-  }
-  return ["public", ...own];
 }
 
 /** The result as lines: scope, each finding with its remedy, and the number of findings. */

@@ -14,8 +14,9 @@ import { lintMigration, type LintResult, type MigrationText } from "../db/lint/l
 import { readReaders } from "../db/lint/readers.ts";
 import { reportLines } from "../db/lint/lint-report.ts";
 import { LintShadow } from "../db/lint/lint-shadow.ts";
+import { ownSchemas } from "../db/exposed-schemas.ts";
 import { shadowUrls } from "../db/locate.ts";
-import { lostBetween, sdlIn } from "../graphql/schema/sdl.ts";
+import { lostBetween, sdlReader } from "../graphql/schema/sdl.ts";
 
 /** The last of the migrations that were there before the linter's last rule, and are history. */
 const BASELINE = "000001";
@@ -25,7 +26,8 @@ const USAGE = `Usage: npm run db:lint [-- options] [FILE …]
 Refuses migrations that lock out readers, take something from them, or show them something undescribed:
 FILE …, each alone, or what is committed after the baseline and the current one. db/lint/README.md has the
 rules. A migration is tried in a temporary database, on the server of SHADOW_DATABASE_URL and
-ROOT_DATABASE_URL, else on an embedded one that is started for it.
+ROOT_DATABASE_URL, else on an embedded one that is started for it. GraphQL's schema is made of it, with
+EXPOSED_SCHEMAS.
 
   --in-order  lint each FILE after the one before it
   --after N   lint what is committed after migration N, such as 000001
@@ -70,6 +72,7 @@ async function lintAll(tasks: Task[], inOrder: boolean): Promise<LintResult[]> {
   // A migration without a statement needs no database.
   const isNeeded = tasks.some(({ files }) => files.some(({ text }) => /^\s*[^\s-]/m.test(text)));
   if (!isNeeded) return [];
+  const exposed = ownSchemas(process.env["EXPOSED_SCHEMAS"]);
   const readers = await readReaders();
   const given = process.env["SHADOW_DATABASE_URL"] ?? "";
   const server = given === "" ? await startTemporary() : undefined;
@@ -77,7 +80,7 @@ async function lintAll(tasks: Task[], inOrder: boolean): Promise<LintResult[]> {
     server === undefined
       ? shadowUrls(given, process.env)
       : { shadow: server.url, root: server.url },
-    sdlIn,
+    sdlReader(exposed),
   );
   close = async () => {
     await shadow.drop();

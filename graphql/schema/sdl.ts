@@ -20,11 +20,11 @@ import type { Finding } from "../../db/check/finding.ts";
 export const TRACKED_SDL = fileURLToPath(new URL("../schema.graphql", import.meta.url));
 
 /** The service's preset; it throws errors that the service would log. */
-export function presetOf(pool: Pool): GraphileConfig.Preset {
+export function presetOf(pool: Pool, exposedSchemas: string[] = []): GraphileConfig.Preset {
   const log = (error: unknown): void => {
     throw error;
   };
-  return makePreset({ pool, log, limits: GRAPHQL_LIMITS });
+  return makePreset({ pool, log, limits: GRAPHQL_LIMITS, exposedSchemas });
 }
 
 /** Sorted, because the order of the database's objects does not matter. */
@@ -32,16 +32,29 @@ export function printSdl(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
 }
 
-/** Of what a session sees in its transaction, as dex_reader. Throws, in one line, why there can be no schema. */
-export async function sdlIn(client: Client): Promise<string> {
-  const connect = (): unknown =>
-    Promise.resolve(Object.assign(client, { release: () => undefined }));
-  try {
-    return printSdl((await makeSchema(presetOf({ connect } as unknown as Pool))).schema);
-  } catch (error) {
-    throw new Error(oneLine(error as Error), { cause: error });
-  }
-}
+/**
+ * Reads what a session sees in its transaction, as dex_reader, also of those of the exposed schemas that there are. Throws, in
+ * one line, why there can be no schema.
+ */
+export const sdlReader =
+  (exposedSchemas: readonly string[]) =>
+  async (client: Client): Promise<string> => {
+    const { rows } = await client.query<{ name: string }>(
+      "select nspname as name from pg_namespace where nspname = any ($1::text[])",
+      [exposedSchemas],
+    );
+    const connect = (): unknown =>
+      Promise.resolve(Object.assign(client, { release: () => undefined }));
+    const preset = presetOf(
+      { connect } as unknown as Pool,
+      rows.map(({ name }) => name),
+    );
+    try {
+      return printSdl((await makeSchema(preset)).schema);
+    } catch (error) {
+      throw new Error(oneLine(error as Error), { cause: error });
+    }
+  };
 
 /** What clients of one schema cannot ask, or read, of the other one. */
 export function lostBetween(before: string, after: string): string[] {

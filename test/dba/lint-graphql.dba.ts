@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { lintMigration, type LintFinding } from "../../db/lint/lint-migrations.ts";
 import { readReaders, type Readers } from "../../db/lint/readers.ts";
 import { LintShadow } from "../../db/lint/lint-shadow.ts";
-import { lostBetween, sdlIn } from "../../graphql/schema/sdl.ts";
+import { lostBetween, sdlReader } from "../../graphql/schema/sdl.ts";
 import { clusterUrl } from "../database.ts";
 
 const COMMITTED = fileURLToPath(new URL("../../db/migrations/committed", import.meta.url));
@@ -14,7 +14,7 @@ let readers: Readers;
 
 beforeAll(async () => {
   readers = await readReaders();
-  shadow = new LintShadow({ shadow: clusterUrl(), root: clusterUrl() }, sdlIn);
+  shadow = new LintShadow({ shadow: clusterUrl(), root: clusterUrl() }, sdlReader(["site"]));
   await shadow.reach((await readdir(COMMITTED)).sort());
 });
 afterAll(() => shadow.drop());
@@ -61,6 +61,11 @@ it.each([
     "'price'",
   ],
   ["a function with the name of a list", ofTable("all_dex_trades()", "integer"), "'allDexTrades'"],
+  [
+    "a table of an exposed schema with the type of ours",
+    "create schema site; grant usage on schema site to dex_reader; create table site.dex_trade (id integer primary key); grant select on site.dex_trade to dex_reader;",
+    "a second codec named 'dexTrade'",
+  ],
 ])("rejects %s, after which there is no schema", async (_, sql, reason) => {
   const found = await lint(sql);
   expect(found.map(({ rule }) => rule)).toEqual(["graphql"]);

@@ -11,7 +11,7 @@ import { KnownFunctions } from "../../db/lint/functions.ts";
 import { reportLines } from "../../db/lint/lint-report.ts";
 import { readStatements } from "../../db/lint/statements.ts";
 import { answeredPage } from "../answered-page.ts";
-import { lostBetween, sdlIn } from "../../graphql/schema/sdl.ts";
+import { lostBetween, sdlReader } from "../../graphql/schema/sdl.ts";
 import { clusterUrl } from "../database.ts";
 import { copyRepository, type RepositoryCopy } from "../repository-copy.ts";
 import { runFile, type Ended } from "../service.ts";
@@ -379,7 +379,7 @@ describe("the SQL in the pages of db", () => {
     async (name) => {
       const page = join(REPOSITORY, name);
       const text = await readFile(page, "utf8");
-      const shown = new LintShadow({ shadow: clusterUrl(), root: clusterUrl() }, sdlIn);
+      const shown = new LintShadow({ shadow: clusterUrl(), root: clusterUrl() }, sdlReader([]));
       shadows.push(shown);
       await shown.reach((await readdir(COMMITTED)).sort());
       const file = "db/migrations/current/1-current.sql";
